@@ -1,0 +1,15 @@
+"""What can be measured, by name. A further capability adds its module and a line here."""
+
+from collections.abc import Callable
+
+from bench.measures import append, stored, window
+from bench.measuring import Bench
+from bench.rows import Row
+
+Measure = Callable[[Bench], list[Row]]
+
+MEASURES: dict[str, Measure] = {
+    "append": append.measure,
+    "stored": stored.measure,
+    "window": window.measure,
+}

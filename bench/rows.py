@@ -1,0 +1,72 @@
+"""A row of the result: what was measured, what stood beside it, what it has to reach and whether it did."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bench.figures import Figures, median_figures, median_ratio
+
+EMPTY = "empty"
+
+
+@dataclass(frozen=True)
+class RatioAtLeast:
+    least: float
+    to: str = EMPTY
+    aim: float | None = None
+
+
+@dataclass(frozen=True)
+class P99Below:
+    milliseconds: float
+
+
+Target = RatioAtLeast | P99Below
+
+
+@dataclass(frozen=True)
+class Verdict:
+    target: str
+    reached: str
+    met: bool
+    aim_met: bool | None = None
+
+    @property
+    def words(self) -> str:
+        if not self.met:
+            return f"**not met**: {self.reached}"
+        return f"met, aim too: {self.reached}" if self.aim_met else f"met: {self.reached}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """`beside` holds, under the name a target uses, what was measured in the same rounds."""
+
+    name: str
+    title: str
+    rounds: Sequence[Figures]
+    beside: Mapping[str, Sequence[Figures]] = field(default_factory=dict)
+    targets: Sequence[Target] = ()
+
+    @property
+    def figures(self) -> Figures:
+        return median_figures(self.rounds)
+
+    def ratio(self, to: str = EMPTY) -> float | None:
+        return median_ratio(self.rounds, self.beside[to]) if to in self.beside else None
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [self._judge(target) for target in self.targets]
+
+    def _judge(self, target: Target) -> Verdict:
+        if isinstance(target, P99Below):
+            p99 = self.figures.p99_ms
+            return Verdict(f"p99 < {target.milliseconds:g} ms", f"{p99:.1f} ms", p99 < target.milliseconds)
+        ratio = median_ratio(self.rounds, self.beside[target.to])
+        aim = f" (aim {target.aim:g})" if target.aim else ""
+        return Verdict(
+            f"≥ {target.least:g} of {target.to}{aim}",
+            f"{ratio:.2f}",
+            ratio >= target.least,
+            ratio >= target.aim if target.aim else None,
+        )

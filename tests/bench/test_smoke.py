@@ -1,0 +1,60 @@
+"""One short run of everything, on SQLite and with our own load. No number is judged: machines differ."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_bench(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "bench", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "DAYBOOK_DATA_DIR": str(data_dir)},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
+    tiny = ("--database", "sqlite", "--seconds", "0.2", "--rounds", "1", "--stored", "2000")
+    done = run_bench(*tiny, "--generator", "python", data_dir=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for title in (
+        "empty end point, beside append",
+        "append 1 message, 16 sessions",
+        "append 100 messages, all to one session",
+        "append 1, bare driver",
+        "append 1 message with 2 000 stored",
+        "window of 50 out of 100 000",
+    ):
+        assert title in done.stdout
+    assert "possibly the bottleneck" in done.stdout
+    assert "targets met" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--only", "append,nonsense"), "'nonsense' is none of append, stored, window"),
+        (("--seconds", "0"), "it must be more than 0"),
+        (("--rounds", "x"), "invalid number value: 'x'"),
+    ],
+)
+def test_a_wrong_option_is_named(arguments: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
+    done = run_bench(*arguments, data_dir=tmp_path)
+    assert done.returncode != 0
+    assert complaint in done.stderr
+
+
+def test_kept_results_are_readable() -> None:
+    results = ROOT / "bench" / "results.json"
+    if results.exists():
+        assert set(json.loads(results.read_text())) == {"conditions", "databases"}
