@@ -20,7 +20,12 @@ class P99Below:
     milliseconds: float
 
 
-Target = RatioAtLeast | P99Below
+@dataclass(frozen=True)
+class RateAtLeast:
+    per_second: float
+
+
+Target = RatioAtLeast | P99Below | RateAtLeast
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,9 @@ class Row:
         if isinstance(target, P99Below):
             p99 = self.figures.p99_ms
             return Verdict(f"p99 < {target.milliseconds:g} ms", f"{p99:.1f} ms", p99 < target.milliseconds)
+        if isinstance(target, RateAtLeast):
+            rate = self.figures.rate
+            return Verdict(f"≥ {target.per_second:.0f}/s", f"{rate:.0f}/s", rate >= target.per_second)
         ratio = median_ratio(self.rounds, self.beside[target.to])
         aim = f" (aim {target.aim:g})" if target.aim else ""
         return Verdict(

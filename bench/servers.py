@@ -134,8 +134,8 @@ def _web(environment: Mapping[str, str], log: Path) -> Iterator[str]:
 def _wait_until_up(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
+        connection = http.client.HTTPConnection(HOST, port, timeout=5)
         try:
-            connection = http.client.HTTPConnection(HOST, port, timeout=5)
             connection.request("GET", "/healthz")
             if connection.getresponse().status == 200:
                 return

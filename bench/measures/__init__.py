@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.measures import append, stored, window
+from bench.measures import append, stored, sweep, window
 from bench.measuring import Bench
 from bench.rows import Row
 
@@ -12,4 +12,5 @@ MEASURES: dict[str, Measure] = {
     "append": append.measure,
     "stored": stored.measure,
     "window": window.measure,
+    "sweep": sweep.measure,
 }

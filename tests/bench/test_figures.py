@@ -28,8 +28,8 @@ def test_no_values_have_no_percentile() -> None:
 
 
 def test_latencies_become_a_rate_and_milliseconds() -> None:
-    latencies = [place / 1000 for place in range(100, 0, -1)]
-    assert figures_of(latencies, 2.0) == Figures(50.0, pytest.approx(50.0), pytest.approx(99.0))
+    latencies = [place / 1024 for place in range(128, 0, -1)]
+    assert figures_of(latencies, 2.0) == Figures(64.0, 62.5, 124.0234375)
 
 
 def test_the_median_is_taken_of_each_figure() -> None:

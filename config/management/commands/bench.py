@@ -29,7 +29,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--rounds", type=_positive(int), default=3, help="the median of them is reported")
         parser.add_argument(
-            "--stored", type=_positive(int), default=1_000_000, help="messages of the big table"
+            "--stored",
+            type=_positive(int),
+            default=1_000_000,
+            help="messages, and open sessions, of the big tables",
         )
         parser.add_argument("--only", type=_measures, default=list(MEASURES), help=", ".join(MEASURES))
         parser.add_argument("--generator", choices=("auto", "wrk", "python"), default="auto")

@@ -1,0 +1,32 @@
+import threading
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_process_shutdown
+from django.conf import settings
+from django.utils import timezone
+
+from gateway_app import dispatch, sweep
+from gateway_app.rounds import Rounds
+
+
+@shared_task(name="gateway_app.tasks.sweep_sessions")
+def sweep_sessions() -> int:
+    return sweep.run()
+
+
+def _round(stopping: threading.Event) -> None:
+    dispatch.deliver_due(timezone.now, stopping=stopping)
+
+
+rounds = Rounds(_round)
+
+
+@shared_task(name="gateway_app.tasks.deliver_due")
+def deliver_due() -> None:
+    rounds.ask()
+
+
+@worker_process_shutdown.connect(weak=False)
+def finish_round(**_: Any) -> None:
+    rounds.finish(settings.WEBHOOK_TIMEOUT_SECONDS + 2)

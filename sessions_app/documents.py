@@ -1,0 +1,65 @@
+"""Parts of the OpenAPI document that the routes share: the problems each may answer, bodies read by hand."""
+
+from typing import Any
+
+from sessions_app.entries import MessageIn
+from sessions_app.schemas import Batch, ProblemOut
+
+# Any request may meet these; 409 and 413 are named too, so that no client is surprised by one.
+PROBLEMS = (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
+
+
+def answers(good: dict[int, Any]) -> dict[int, Any]:
+    return {**good, **dict.fromkeys(PROBLEMS, ProblemOut)}
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without references: bodies that a route reads by itself have no place for definitions."""
+    definitions = schema.pop("$defs", {})
+
+    def resolve(value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolve(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            return resolve(definitions[value["$ref"].rsplit("/", 1)[1]])
+        return {name: resolve(item) for name, item in value.items()}
+
+    resolved: dict[str, Any] = resolve(schema)
+    return resolved
+
+
+BATCH_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "title": "Message or batch",
+                    "anyOf": [_inlined(MessageIn.model_json_schema()), _inlined(Batch.model_json_schema())],
+                }
+            }
+        },
+    }
+}
+
+
+def event_stream() -> dict[str, Any]:
+    return {
+        "parameters": [
+            {
+                "in": "header",
+                "name": "Last-Event-ID",
+                "required": False,
+                "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+                "description": "The seq of the last event that was seen.",
+            }
+        ],
+        "responses": {
+            200: {
+                "description": "Events `message` (id: the seq, data: the message object) and, last, `ended`.",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            }
+        },
+    }

@@ -1,0 +1,168 @@
+"""Sessions: found by key or id, always within one agent."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from sessions_app import paging
+from sessions_app.access import Caller
+from sessions_app.commits import commit
+from sessions_app.entries import METADATA_BYTES
+from sessions_app.models import IdempotentAnswer, Message, Session
+from sessions_app.objects import (
+    SESSION_COLUMNS,
+    Row,
+    counts,
+    iso,
+    session_object,
+    session_objects,
+    tokens,
+    uid_text,
+)
+from sessions_app.problems import NotFound, invalid
+from sessions_app.storage import storage
+
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+
+
+def of(caller: Caller) -> QuerySet[Session]:
+    """The only door to sessions: nothing of another agent is behind it."""
+    return Session.objects.filter(agent_id=caller.agent_id)
+
+
+def parse_uid(text: str) -> UUID:
+    if not UID.match(text):
+        raise NotFound("There is no such session.")
+    return UUID(text)
+
+
+def find(caller: Caller, uid: UUID, *, lock: bool = False, to_erase: bool = False) -> Session:
+    """Locked otherwise than `to_erase`, others may point to it meanwhile: their rows need not wait."""
+    sessions = of(caller).select_for_update(no_key=not to_erase) if lock or to_erase else of(caller)
+    session = sessions.filter(uid=uid).first()
+    if session is None:
+        raise NotFound("There is no such session.")
+    return session
+
+
+def find_row(caller: Caller, uid: UUID) -> Row:
+    """The same by a statement of our own, for what is asked most often."""
+    row = storage().session(caller.agent_id, uid)
+    if row is None:
+        raise NotFound("There is no such session.")
+    return row
+
+
+def row_of(session: Session) -> Row:
+    return {column: getattr(session, column) for column in SESSION_COLUMNS}
+
+
+def shown(session: Session, caller: Caller) -> dict[str, Any]:
+    return session_object(row_of(session), caller)
+
+
+def change(caller: Caller, uid: UUID, changes: Mapping[str, Any], now: datetime) -> Session:
+    def work() -> Session:
+        session = find(caller, uid, lock=True)
+        if "title" in changes:
+            session.title = changes["title"] or ""
+        if "metadata" in changes:
+            session.metadata = merged(session.metadata, changes["metadata"] or {})
+        session.updated_at = max(now, session.updated_at)
+        session.save(update_fields=["title", "metadata", "updated_at"])
+        return session
+
+    return commit(work)
+
+
+def merged(metadata: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Shallow; null removes."""
+    result = {name: value for name, value in (metadata | changes).items() if value is not None}
+    if len(orjson.dumps(result)) > METADATA_BYTES:
+        raise invalid(["body", "metadata"], f"It may be at most {METADATA_BYTES} bytes of JSON.", "too_long")
+    return result
+
+
+def erase(caller: Caller, uid: UUID) -> None:
+    """The record goes, and with it what was answered about it."""
+
+    def work() -> None:
+        session = find(caller, uid, to_erase=True)
+        # Rows by the hundred thousand go in one statement each, none of them fetched first.
+        Message.objects.filter(session_id=session.pk)._raw_delete("default")
+        IdempotentAnswer.objects.filter(session_id=session.pk)._raw_delete("default")
+        session.delete()
+
+    commit(work)
+
+
+def add_usage(
+    caller: Caller, uid: UUID, *, input_tokens: int, output_tokens: int, cost_usd: float, now: datetime
+) -> Session:
+    """Runs inside `commit`."""
+    moved = (
+        of(caller)
+        .filter(uid=uid)
+        .update(
+            input_tokens=F("input_tokens") + input_tokens,
+            output_tokens=F("output_tokens") + output_tokens,
+            cost_usd=F("cost_usd") + cost_usd,
+            updated_at=now,
+        )
+    )
+    if not moved:
+        raise NotFound("There is no such session.")
+    return find(caller, uid)
+
+
+def summary(session: Session) -> dict[str, Any]:
+    """Read off the session's row: its cost does not depend on how long the session is."""
+    row = row_of(session)
+    return {
+        **counts(row),
+        "tokens": tokens(row),
+        "first_at": iso(session.first_at),
+        "last_at": iso(session.last_at),
+    }
+
+
+def listed(
+    caller: Caller,
+    *,
+    key: str | None,
+    platform: str | None,
+    chat_type: str | None,
+    is_open: bool | None,
+    active_minutes: int | None,
+    q: str | None,
+    cursor: str | None,
+    limit: int,
+    now: datetime,
+) -> paging.Page:
+    """Last active first."""
+    exact = {"key": key, "platform": platform, "chat_type": chat_type}
+    found = of(caller).filter(**{name: value for name, value in exact.items() if value is not None})
+    if is_open is not None:
+        found = found.filter(ended_at__isnull=is_open)
+    if active_minutes is not None:
+        found = found.annotate(activity=Coalesce("active_at", "created_at")).filter(
+            activity__gte=now - timedelta(minutes=active_minutes)
+        )
+    if q:
+        found = found.filter(storage().containing(q, "key", "title"))
+    if cursor is not None:
+        updated_at, uid = paging.decode(cursor, paging.moment, paging.uid)
+        found = found.filter(Q(updated_at__lt=updated_at) | Q(updated_at=updated_at, uid__lt=uid))
+    rows = list(found.order_by("-updated_at", "-uid").values(*SESSION_COLUMNS)[: limit + 1])
+    return paging.page(
+        rows,
+        limit,
+        lambda rows: session_objects(rows, caller),
+        lambda row: paging.encode(iso(row["updated_at"]) or "", uid_text(row["uid"]) or ""),
+    )

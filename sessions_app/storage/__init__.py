@@ -1,0 +1,38 @@
+"""The statements that differ between SQLite and PostgreSQL: one small back end each, one interface."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q
+
+from sessions_app.entries import Entry
+from sessions_app.storage import postgres, sqlite
+from sessions_app.storage.statements import Stored
+
+__all__ = ["Storage", "Stored", "storage"]
+
+
+class Storage(Protocol):
+    def rows(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
+        """What a statement of our own finds: prepared once, and past Django's cursor, which costs as much."""
+
+    def session(self, agent_id: int, uid: UUID) -> dict[str, Any] | None:
+        """The row of a session of that agent, with its summary."""
+
+    def append(
+        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime
+    ) -> dict[str, Any] | None:
+        """Store the entries behind the last one of an open session; None where there is no such session."""
+
+    def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
+        """Visible messages below a seq, newest first."""
+
+    def containing(self, text: str, *fields: str) -> Q:
+        """Whether one of the fields contains the text, in any case of any script."""
+
+
+def storage() -> Storage:
+    return sqlite.storage if connection.vendor == "sqlite" else postgres.storage

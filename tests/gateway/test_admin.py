@@ -1,0 +1,225 @@
+"""Operators at the admin: every page of every table, by whoever may and may not open it."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin as django_admin
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from gateway_app import people
+from gateway_app.models import ApiKey, Delivery, Lease, Person, Platform, ResetPolicy
+from sessions_app.admin import lists
+from sessions_app.models import Agent, Message, Session
+from tests.conftest import Api, said
+
+from .conftest import NOON, Clock
+from .conftest import admin_page as page
+
+URL = "https://hooks.example.org/?token=1"
+OURS: list[type[Model]] = [
+    model for model in django_admin.site._registry if model._meta.app_label in ("gateway_app", "sessions_app")
+]
+# What is made by agents alone, or by a page of its own, is not added here.
+ADDED = {Agent, ApiKey, Person, Platform, ResetPolicy}
+CHANGED = ADDED
+REMOVED = {Person, Platform, ResetPolicy, Lease}
+
+
+def of(model: type[Model]) -> str:
+    return model.__name__
+
+
+@pytest.fixture
+def rows(clock: Clock, api: Api, admin: Api) -> dict[type[Model], Model]:
+    """One row of every table, with everything that a stranger may have put into it."""
+    evil = "<script>alert(1)</script>"
+    source = {"platform": "telegram", "chat_id": "1", "user_name": evil}
+    session = said(api.post("/resolve", {"source": source}))["session"]["id"]
+    api.append(session, {"role": "user", "content": evil})
+    api.send("PUT", f"/sessions/{session}/leases/{evil}", {"ttl_seconds": 60})
+    admin.send("PUT", "/platforms/telegram", {"webhook_url": URL, "home_channel": {"chat_id": evil}})
+    admin.send("PUT", "/reset-policies", {"platform": "telegram", "mode": "idle"})
+    api.post("/deliveries", {"target": "telegram", "content": evil, "session_id": session})
+    agent = Agent.objects.get(name="main")
+    ada = Person.objects.create(agent=agent, name=evil)
+    people.link(ada, [("telegram", "1"), ("discord", evil)])
+    found = {model: model._default_manager.order_by("pk").first() for model in OURS}
+    assert set(found) == {
+        Agent, ApiKey, Delivery, Lease, Message, Person, Platform, ResetPolicy, Session,
+    }  # fmt: skip
+    return {model: row for model, row in found.items() if row is not None}
+
+
+def opened(client: Client, address: str, status: int = 200) -> str:
+    response = client.get(address)
+    assert response.status_code == status, (address, response.status_code)
+    text = response.content.decode()
+    assert "<script>alert(1)" not in text
+    return text
+
+
+def filters(client: Client, address: str) -> Iterator[str]:
+    changes: Any = client.get(address).context
+    found = changes["cl"]
+    for spec in found.filter_specs:
+        for choice in spec.choices(found):
+            yield address + choice["query_string"]
+
+
+@pytest.mark.parametrize("model", OURS, ids=of)
+def test_every_page_opens_for_a_superuser(
+    rows: dict[type[Model], Model], operator: Client, model: type[Model]
+) -> None:
+    address = page(model)
+    assert "1 " in opened(operator, address)
+    for filtered in filters(operator, address):
+        opened(operator, filtered)
+    for term in ("x", "<script>", "%", "", "\u0130", "00000000-0000-7000-8000-000000000000.1"):
+        opened(operator, f"{address}?q={term}")
+    opened(operator, page(model, "add"), 200 if model in ADDED else 403)
+    change = opened(operator, page(model, "change", rows[model].pk))
+    assert ('name="_save"' in change) is (model in CHANGED)
+    opened(operator, page(model, "history", rows[model].pk))
+    opened(operator, page(model, "delete", rows[model].pk), 200 if model in REMOVED else 403)
+
+
+@pytest.mark.parametrize("model", OURS, ids=of)
+def test_nothing_opens_without_the_right_to_it(
+    rows: dict[type[Model], Model], staff: Callable[..., Client], model: type[Model]
+) -> None:
+    client = staff()
+    assert "have permission to view or edit anything" in opened(client, reverse("admin:index"))
+    for kind, args in (("changelist", ()), ("add", ()), ("change", (rows[model].pk,))):
+        opened(client, page(model, kind, *args), 403)
+    for kind in ("delete", "history"):
+        opened(client, page(model, kind, rows[model].pk), 403)
+    assert client.post(page(model, "change", rows[model].pk), {}).status_code == 403
+
+
+@pytest.mark.parametrize("model", OURS, ids=of)
+def test_who_may_only_look_changes_nothing(
+    rows: dict[type[Model], Model], staff: Callable[..., Client], model: type[Model]
+) -> None:
+    client = staff(f"view_{model._meta.model_name}")
+    address = page(model)
+    assert '<select name="action"' not in opened(client, address)
+    change = opened(client, page(model, "change", rows[model].pk))
+    assert 'name="_save"' not in change
+    opened(client, page(model, "add"), 403)
+    opened(client, page(model, "delete", rows[model].pk), 403)
+    before = model._default_manager.order_by("pk").values().last()
+    assert client.post(page(model, "change", rows[model].pk), {"name": "x"}).status_code == 403
+    for action in ("revoke", "rotate", "send_again", "give_up", "delete_selected"):
+        client.post(address, {"action": action, "_selected_action": rows[model].pk, "post": "yes"})
+    assert model._default_manager.order_by("pk").values().last() == before
+    others = [other for other in OURS if other is not model]
+    assert [other for other in others if client.get(page(other)).status_code != 403] == []
+
+
+@pytest.mark.parametrize("model", OURS, ids=of)
+def test_whoever_is_not_logged_in_is_sent_to_the_login(
+    rows: dict[type[Model], Model], model: type[Model]
+) -> None:
+    response: Any = Client().get(page(model))
+    assert (response.status_code, response.url) == (302, f"/admin/login/?next={page(model)}")
+
+
+def test_no_page_shows_a_secret(rows: dict[type[Model], Model], operator: Client) -> None:
+    secret, key = Platform.objects.get().webhook_secret, ApiKey.objects.earliest("pk")
+    for model in OURS:
+        for address in (page(model), page(model, "change", rows[model].pk)):
+            text = opened(operator, address)
+            assert secret not in text
+            assert key.digest not in text
+
+
+def fill(agent: Agent, numbers: range) -> None:
+    made = Session.objects.bulk_create(
+        Session(agent=agent, key=f"k{number}", platform="telegram", last_seq=1, messages_count=1)
+        for number in numbers
+    )
+    Message.objects.bulk_create(
+        Message(agent=agent, session=row, seq=1, kind="message", role="user", body="{}", created_at=NOON)
+        for row in made
+    )
+
+
+@pytest.mark.parametrize("model", [Session, Message], ids=of)
+def test_a_list_of_a_thousand_takes_as_many_queries_as_a_list_of_ten(
+    api: Api, operator: Client, model: type[Model]
+) -> None:
+    agent = Agent.objects.get(name="main")
+    counts, found = [], []
+    for numbers in (range(10), range(10, 1000)):
+        fill(agent, numbers)
+        operator.get(page(model))
+        with CaptureQueriesContext(connection) as queries:
+            response: Any = operator.get(page(model))
+        counts.append(len(queries))
+        found.append((response.context["cl"].result_count, len(response.context["cl"].result_list)))
+    assert counts[0] == counts[1] <= 8
+    assert found == [(10, 10), (1000, 50)]
+
+
+def test_a_long_list_is_counted_no_further_than_anybody_turns_pages(
+    api: Api, operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(Agent.objects.get(name="main"), range(130))
+    monkeypatch.setattr(lists, "FURTHEST", 120)
+    with CaptureQueriesContext(connection) as queries:
+        response: Any = operator.get(page(Session))
+    assert response.context["cl"].result_count == 120
+    counting = [query["sql"] for query in queries if "COUNT(" in query["sql"]]
+    assert len(counting) == 1
+    assert "LIMIT 120" in counting[0]
+    third: Any = operator.get(page(Session) + "?p=3")
+    assert [row.key for row in third.context["cl"].result_list] == [f"k{n}" for n in range(29, 9, -1)]
+
+
+@pytest.mark.parametrize("field", ["key", "uid"])
+def test_a_session_is_found_by_an_index(api: Api, operator: Client, field: str) -> None:
+    fill(Agent.objects.get(name="main"), range(30))
+    wanted = Session.objects.get(key="k7")
+    with CaptureQueriesContext(connection) as queries:
+        response: Any = operator.get(page(Session), {"q": f" {getattr(wanted, field)} "})
+    assert list(response.context["cl"].result_list) == [wanted]
+    listing = [query["sql"] for query in queries if "k7" in query["sql"] or wanted.uid.hex in bare(query)]
+    assert listing
+    for sql in listing:
+        assert not reads_all(sql, "sessions_app_session"), sql
+
+
+def test_a_message_is_found_by_an_index(api: Api, operator: Client) -> None:
+    fill(Agent.objects.get(name="main"), range(30))
+    wanted = Message.objects.select_related("session").get(session__key="k7")
+    for term in (wanted.session.uid, f"{wanted.session.uid}.1"):
+        with CaptureQueriesContext(connection) as queries:
+            response: Any = operator.get(page(Message), {"q": str(term)})
+        assert list(response.context["cl"].result_list) == [wanted]
+        for sql in (query["sql"] for query in queries if wanted.session.uid.hex in bare(query)):
+            assert not reads_all(sql, "sessions_app_message"), sql
+    missing: Any = operator.get(page(Message), {"q": f"{wanted.session.uid}.2"})
+    assert list(missing.context["cl"].result_list) == []
+
+
+def bare(query: dict[str, str]) -> str:
+    return query["sql"].replace("-", "")
+
+
+def reads_all(sql: str, table: str) -> bool:
+    """Whether a statement has to read a table from end to end, however small that is now."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+            return f"Seq Scan on {table}" in plan
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+        plan = "\n".join(row[3] for row in cursor.fetchall())
+        return re.search(rf"SCAN {table}", plan) is not None
