@@ -173,6 +173,14 @@ WEBHOOK_TIMEOUT_SECONDS = env.integer("DAYBOOK_WEBHOOK_TIMEOUT_SECONDS", 10, lea
 WEBHOOK_ALLOW_PRIVATE = env.boolean("DAYBOOK_WEBHOOK_ALLOW_PRIVATE", False)
 DELIVERY_ATTEMPTS = env.integer("DAYBOOK_DELIVERY_ATTEMPTS", 8, least=1, most=1000)
 
+# Meaning of texts. The key goes to nobody but that server.
+EMBEDDINGS = env.choice("DAYBOOK_EMBEDDINGS", "wordllama", ("wordllama", "openai", "off"))
+EMBEDDING_URL = env.text("DAYBOOK_EMBEDDING_URL", "https://api.openai.com/v1")
+EMBEDDING_MODEL = env.text("DAYBOOK_EMBEDDING_MODEL", "text-embedding-3-small")
+EMBEDDING_DIMENSIONS = env.integer("DAYBOOK_EMBEDDING_DIMENSIONS", 1536, least=1, most=4096)
+EMBEDDING_KEY = env.text("DAYBOOK_EMBEDDING_KEY")
+EMBEDDING_TIMEOUT_SECONDS = env.integer("DAYBOOK_EMBEDDING_TIMEOUT_SECONDS", 30, least=1, most=600)
+
 # Logs and metrics.
 LOG_LEVEL = env.choice("DAYBOOK_LOG_LEVEL", "info", ("debug", "info", "warning", "error"))
 LOG_FORMAT = env.choice("DAYBOOK_LOG_FORMAT", logs.JSON if PRODUCTION else logs.CONSOLE, logs.FORMATS)
