@@ -1,4 +1,4 @@
-"""Tables of the record. What must never be true cannot be stored."""
+"""Agents, sessions, messages: what must never be true cannot be stored."""
 
 import os
 import time

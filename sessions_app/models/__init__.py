@@ -1,0 +1,23 @@
+"""Tables, one module for each capability: constraints and nothing else."""
+
+from sessions_app.models.record import (
+    KEY_LENGTH,
+    Agent,
+    ConsolidationJob,
+    IdempotentAnswer,
+    Kind,
+    Message,
+    Session,
+    time_ordered_id,
+)
+
+__all__ = [
+    "KEY_LENGTH",
+    "Agent",
+    "ConsolidationJob",
+    "IdempotentAnswer",
+    "Kind",
+    "Message",
+    "Session",
+    "time_ordered_id",
+]
