@@ -64,7 +64,7 @@ def _own_append(session: Callable[[], UUID]) -> Step:
         now = datetime.now(UTC)
         stored = entry(message, now=now, zone=ZoneInfo("UTC"))
         uid = session()
-        commit(lambda: storage().append(agent, uid, [stored], now), one_statement=True)
+        commit(lambda: storage().append(agent, uid, [stored], now, None), one_statement=True)
 
     return append
 

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from config.api import api
 from config.middleware import RequestLog, note_request, request_id_of
-from gateway_app.auth import authenticate
+from gateway_app.auth import acting
 from sessions_app import history, sessions
 from sessions_app.access import Caller, check
 from sessions_app.commits import commit
@@ -42,6 +42,7 @@ JSON = "application/json"
 STATUS = {200: "200 OK", 201: "201 Created"}
 # What a request failed with here, on its way to be told in the usual form.
 FAILURE = "daybook.failure"
+BODY = "daybook.body"
 
 
 class Reply(NamedTuple):
@@ -68,7 +69,7 @@ def short_answer(environ: Environ) -> Reply | None:
     structlog.contextvars.bind_contextvars(request_id=request_id)
     try:
         now = timezone.now()
-        answer = plain.work(authenticate(environ, now), now)
+        answer = acting(environ, now, lambda caller: plain.work(caller, now))
         seconds = time.perf_counter() - started
         note_request(plain.method, _match(plain.route).route, environ["PATH_INFO"], answer.status, seconds)
     except Exception as error:  # noqa: BLE001 - raised again on the long way
@@ -147,9 +148,8 @@ def _query(raw: str) -> HistoryQuery | None:
 def _append(environ: Environ, session_id: str, who: Caller, now: datetime) -> Answer:
     check(who, "write")
     uid = sessions.parse_uid(session_id)
-    length = int(environ["CONTENT_LENGTH"])
-    raw = environ["wsgi.input"].read(length)
-    entries = entries_of(json_of(raw, length), who, now)
+    raw = _body(environ)
+    entries = entries_of(json_of(raw, int(environ["CONTENT_LENGTH"])), who, now)
     key = environ.get("HTTP_IDEMPOTENCY_KEY")
 
     def work() -> Answer:
@@ -165,11 +165,17 @@ def _append(environ: Environ, session_id: str, who: Caller, now: datetime) -> An
     return answer
 
 
+def _body(environ: Environ) -> bytes:
+    """Read once, even if the work has to be done again for a caller who was looked up anew."""
+    if BODY not in environ:
+        environ[BODY] = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+    raw: bytes = environ[BODY]
+    return raw
+
+
 def _window(session_id: str, query: HistoryQuery, who: Caller) -> Answer:
     check(who, "read")
-    session = sessions.find_row(who, sessions.parse_uid(session_id))
-    clock = who.zone if query.timestamps else None
-    return made(history.window(session, query.max_messages, query.max_tokens, query.format, clock), 200)
+    return made(history.window(who, sessions.parse_uid(session_id), **query.asked()), 200)
 
 
 _found: dict[str, ResolverMatch] = {}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
@@ -33,9 +33,23 @@ class NoResets:
         return {}
 
 
+class Proof(NamedTuple):
+    """That what is remembered of a caller still holds: a condition for the statement that acts on it."""
+
+    condition: str
+    parameters: tuple[Any, ...]
+
+
+class Outdated(Exception):
+    """A statement with a proof found nothing: perhaps only because the caller has changed since."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One API key, acting for one agent. Every read and write starts from `agent_id`."""
+    """One API key, acting for one agent. Every read and write starts from `agent_id`.
+
+    With a `proof` the caller was remembered and not looked up: only what passes the proof on may act for it.
+    """
 
     key_id: int
     agent_id: int
@@ -43,6 +57,7 @@ class Caller:
     timezone: str
     scopes: frozenset[str]
     resets: Resets = field(default_factory=NoResets)
+    proof: Proof | None = None
 
     @property
     def zone(self) -> ZoneInfo:

@@ -97,10 +97,7 @@ def list_messages(request: HttpRequest, session_id: str, query: Query[schemas.Me
 @requires("read")
 def read_window(request: HttpRequest, session_id: str, query: Query[schemas.HistoryQuery]) -> HttpResponse:
     """The newest part of the conversation that fits, in a form that a model provider accepts as it is."""
-    who = caller(request)
-    session = sessions.find_row(who, parse_uid(session_id))
-    clock = who.zone if query.timestamps else None
-    return json_answer(history.window(session, query.max_messages, query.max_tokens, query.format, clock))
+    return json_answer(history.window(caller(request), parse_uid(session_id), **query.asked()))
 
 
 @router.post("/{session_id}/usage", response=answers({200: schemas.SessionOut}))

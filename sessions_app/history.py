@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import orjson
 from django.db.models import QuerySet
 
 from sessions_app import providers
+from sessions_app.access import Caller
 from sessions_app.models import Message, Session
 from sessions_app.objects import Row, message_object, uid_text, utc
 from sessions_app.providers import Source
-from sessions_app.storage import Stored, storage
+from sessions_app.sessions import find_with_newest
+from sessions_app.storage import Reading, Stored, storage
 from sessions_app.tokens import PER_MESSAGE, PER_TIME_LINE
 from sessions_app.window import STAND_IN, Turn, Window, choose, plain_start
 
@@ -25,10 +28,13 @@ def visible(session: Session) -> QuerySet[Message]:
 
 
 def window(
-    session: Row, max_messages: int, max_tokens: int | None, form: str, clock: ZoneInfo | None
+    caller: Caller, uid: UUID, *, max_messages: int, max_tokens: int | None, form: str, timestamps: bool
 ) -> dict[str, Any]:
-    """The answer to `/history`; `clock` is the zone of the `[Message Time: …]` lines, None for no lines."""
-    rows = _newest(session, max_messages, max_tokens)
+    """The answer to `/history`."""
+    clock = caller.zone if timestamps else None
+    read = _first_read(max_messages, max_tokens)
+    session, first = find_with_newest(caller, uid, read)
+    rows = _newest(session, first, read.limit(session), max_messages, max_tokens)
     rows.reverse()
     if form == "openai" and clock is None and all(row.plain for row in rows):
         start = plain_start(
@@ -89,15 +95,15 @@ def _raw(session: Row, rows: Sequence[Stored], chosen: Window) -> list[dict[str,
     ]
 
 
-def _newest(session: Row, max_messages: int, max_tokens: int | None) -> list[Stored]:
-    """Newest first, until no earlier start could be within the budgets."""
+def _newest(
+    session: Row, rows: list[Stored], limit: int, max_messages: int, max_tokens: int | None
+) -> list[Stored]:
+    """Newest first, on from the first `limit` rows, until no earlier start could be within the budgets."""
     taken: list[Stored] = []
     user_seen = over = False
     overlap: int | None = None
     counted = tokens = 0
-    below, limit = session["last_seq"] + 1, _first_read(session, max_messages, max_tokens)
-    while not (over and user_seen):
-        rows = storage().newest(session["id"], below, limit)
+    while True:
         for row in rows:
             if row.seq <= session["consolidated_through"] and len(taken) >= OVERLAP:
                 if taken[-1].role == "user":
@@ -119,16 +125,16 @@ def _newest(session: Row, max_messages: int, max_tokens: int | None) -> list[Sto
         if overlap or (over and not user_seen):
             rest = _back_to_user(session, below)
             return taken + rest if rest or user_seen else taken[:overlap]
+        if over:
+            return taken
+        rows = storage().newest(session["id"], below, limit)
     return taken if user_seen else taken[:overlap]
 
 
-def _first_read(session: Row, max_messages: int, max_tokens: int | None) -> int:
+def _first_read(max_messages: int, max_tokens: int | None) -> Reading:
     """How many messages a window is made of at most, mostly: then one statement reads them all."""
-    unconsolidated: int = session["last_seq"] - session["consolidated_through"]
-    most = min(max_messages, unconsolidated + OVERLAP + SPARE)
-    if max_tokens is not None:
-        most = min(most, max_tokens // PER_MESSAGE)
-    return max(most, SPARE) + 1
+    most = max_messages if max_tokens is None else min(max_messages, max_tokens // PER_MESSAGE)
+    return Reading(beyond=OVERLAP + SPARE + 1, least=SPARE + 1, most=most + 1)
 
 
 def _calls_in(rows: Sequence[Stored]) -> int:

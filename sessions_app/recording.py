@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.access import Caller
+from sessions_app.access import Caller, Outdated
 from sessions_app.entries import BATCH, Entry, entry
 from sessions_app.live import announcer
 from sessions_app.models import Session
@@ -33,9 +33,9 @@ def entries_of(body: Any, caller: Caller, now: datetime) -> list[Entry]:
 
 def append(caller: Caller, uid: UUID, entries: Sequence[Entry], now: datetime) -> dict[str, Any]:
     """Runs inside `commit`: it is the one statement (or short transaction) of an append."""
-    row = storage().append(caller.agent_id, uid, entries, now)
+    row = storage().append(caller.agent_id, uid, entries, now, caller.proof)
     if row is None:
-        raise refusal(caller, uid)
+        raise Outdated if caller.proof else refusal(caller, uid)
     session_id = uid_text(row["uid"]) or ""
     last = row["last_seq"]
     return {

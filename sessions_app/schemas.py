@@ -111,6 +111,14 @@ class HistoryQuery(Asked):
     timestamps: bool = False
     format: Literal["openai", "anthropic", "raw"] = "openai"
 
+    def asked(self) -> dict[str, Any]:
+        return {
+            "max_messages": self.max_messages,
+            "max_tokens": self.max_tokens,
+            "form": self.format,
+            "timestamps": self.timestamps,
+        }
+
 
 class Counts(Schema):
     entries: int

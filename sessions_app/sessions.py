@@ -11,7 +11,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from sessions_app import paging
-from sessions_app.access import Caller
+from sessions_app.access import Caller, Outdated
 from sessions_app.commits import commit
 from sessions_app.entries import METADATA_BYTES
 from sessions_app.models import IdempotentAnswer, Message, Session
@@ -26,7 +26,7 @@ from sessions_app.objects import (
     uid_text,
 )
 from sessions_app.problems import NotFound, invalid
-from sessions_app.storage import storage
+from sessions_app.storage import Reading, Stored, storage
 
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 
@@ -51,12 +51,12 @@ def find(caller: Caller, uid: UUID, *, lock: bool = False, to_erase: bool = Fals
     return session
 
 
-def find_row(caller: Caller, uid: UUID) -> Row:
+def find_with_newest(caller: Caller, uid: UUID, read: Reading) -> tuple[Row, list[Stored]]:
     """The same by a statement of our own, for what is asked most often."""
-    row = storage().session(caller.agent_id, uid)
-    if row is None:
-        raise NotFound("There is no such session.")
-    return row
+    found = storage().session(caller.agent_id, uid, read, caller.proof)
+    if found is None:
+        raise Outdated if caller.proof else NotFound("There is no such session.")
+    return found
 
 
 def row_of(session: Session) -> Row:

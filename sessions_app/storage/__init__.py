@@ -8,22 +8,29 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
+from sessions_app.access import Proof
 from sessions_app.entries import Entry
 from sessions_app.storage import postgres, sqlite
-from sessions_app.storage.statements import Stored
+from sessions_app.storage.statements import Reading, Stored
 
-__all__ = ["Storage", "Stored", "storage"]
+__all__ = ["Reading", "Storage", "Stored", "storage"]
 
 
 class Storage(Protocol):
     def rows(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
         """What a statement of our own finds: prepared once, and past Django's cursor, which costs as much."""
 
-    def session(self, agent_id: int, uid: UUID) -> dict[str, Any] | None:
-        """The row of a session of that agent, with its summary."""
+    def versions(self, *tables: str) -> str:
+        """An expression that changes with every change of the rows of these tables; empty where a look-up
+        costs too little to be remembered."""
+
+    def session(
+        self, agent_id: int, uid: UUID, read: Reading, proof: Proof | None
+    ) -> tuple[dict[str, Any], list[Stored]] | None:
+        """The row of a session of that agent, with its summary, and its newest visible messages."""
 
     def append(
-        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime
+        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime, proof: Proof | None
     ) -> dict[str, Any] | None:
         """Store the entries behind the last one of an open session; None where there is no such session."""
 

@@ -1,16 +1,26 @@
 from collections.abc import Sequence
 from datetime import datetime
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Q
 
+from sessions_app.access import Proof
 from sessions_app.entries import Entry
-from sessions_app.storage.statements import FIND, RETURNING, Stored, found_row, moves, session_row
+from sessions_app.storage import prepared
+from sessions_app.storage.statements import (
+    FOUND,
+    FOUND_COLUMNS,
+    RETURNING,
+    Reading,
+    Stored,
+    found_row,
+    moves,
+    session_row,
+)
 from sessions_app.storage.watching import is_watched, watched_rows
 
 # One statement, one round trip: the session's row is the line in which its writers wait. A first user message
@@ -24,26 +34,51 @@ WITH advanced AS (
     active_at = GREATEST(active_at, %s), updated_at = GREATEST(updated_at, %s),
     reset_check_at = CASE WHEN active_at IS NULL AND reset_check_at IS NOT NULL
       THEN LEAST(reset_check_at, %s) ELSE reset_check_at END
-  WHERE uid = %s AND agent_id = %s AND ended_at IS NULL
+  WHERE uid = %s AND agent_id = %s AND ended_at IS NULL {{proof}}
   RETURNING *
 ), stored AS (
   INSERT INTO sessions_app_message
     (agent_id, session_id, seq, kind, role, body, extra, plain, tokens, created_at, hidden_by)
-  SELECT %s, advanced.id, advanced.last_seq - %s + entry.place, entry.kind, entry.role, entry.body,
-    entry.extra, entry.plain, entry.tokens, entry.created_at, ''
-  FROM advanced, UNNEST(
-      %s::text[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::int[], %s::timestamptz[]
-    ) WITH ORDINALITY AS entry(kind, role, body, extra, plain, tokens, created_at, place)
+  {{entries}}
 )
 SELECT {RETURNING} FROM advanced
 """  # noqa: S608 - column names of our own
 
+ONE = """SELECT advanced.agent_id, advanced.id, advanced.last_seq,
+    %s::text, %s::text, %s::text, %s::text, %s::bool, %s::int, %s::timestamptz, '' FROM advanced"""
+# Lists take the driver longer to write than all the rest of an append.
+MANY = """SELECT advanced.agent_id, advanced.id,
+    advanced.last_seq - CARDINALITY(given.kinds) + entry.place, entry.kind, entry.role,
+    entry.body, entry.extra, entry.plain, entry.tokens, entry.created_at, ''
+  FROM advanced,
+    (SELECT %s::text[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::int[], %s::timestamptz[])
+      AS given(kinds, roles, bodies, extras, plains, tokens, times),
+    UNNEST(kinds, roles, bodies, extras, plains, given.tokens, times)
+      WITH ORDINALITY AS entry(kind, role, body, extra, plain, tokens, created_at, place)"""
+
+
+NOTHING = ", ".join(["NULL"] * FOUND_COLUMNS)
 
 NEWEST = """
 SELECT seq, role, plain, tokens, body, extra, created_at FROM sessions_app_message
 WHERE session_id = %s AND seq < %s AND kind = 'message' AND hidden_by = ''
 ORDER BY seq DESC LIMIT %s
 """
+
+
+# Both in one round trip: first the session with nothing beside it, then its messages beside nothing.
+FIND = f"""
+WITH session AS (
+  SELECT *, GREATEST(LEAST(last_seq - consolidated_through + %s, %s), %s) AS read_most
+  FROM sessions_app_session WHERE uid = %s AND agent_id = %s{{proof}}
+), newest AS (
+  SELECT seq, role, plain, tokens, body, extra, created_at FROM sessions_app_message
+  WHERE session_id = (SELECT id FROM session) AND kind = 'message' AND hidden_by = ''
+  ORDER BY seq DESC LIMIT (SELECT read_most FROM session)
+)
+SELECT {FOUND}, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM session
+UNION ALL SELECT {NOTHING}, newest.* FROM newest
+"""  # noqa: S608 - column names of our own
 
 
 class PostgresStorage:
@@ -53,26 +88,53 @@ class PostgresStorage:
             return watched_rows(database, statement, parameters)
         database.ensure_connection()
         with database.wrap_database_errors:
-            # Django's cursor binds on our side, where nothing can be prepared, and reads every time as text.
-            cursor: psycopg.Cursor[Any] = psycopg.Cursor(database.connection)
-            return cursor.execute(statement, parameters, prepare=True, binary=True).fetchall()
+            return prepared.rows(database.connection, statement, parameters)
 
-    def session(self, agent_id: int, uid: UUID) -> dict[str, Any] | None:
-        return found_row(self.rows(FIND, (uid, agent_id)))
+    def versions(self, *tables: str) -> str:
+        # The transaction that wrote a row, and where the row lies.
+        return " || ' ' || ".join(f"{table}.xmin::text || {table}.ctid::text" for table in tables)
+
+    def session(
+        self, agent_id: int, uid: UUID, read: Reading, proof: Proof | None
+    ) -> tuple[dict[str, Any], list[Stored]] | None:
+        condition, proven = _also(proof)
+        wanted = (read.beyond, read.most, read.least, uid, agent_id, *proven)
+        rows = self.rows(_with_proof(FIND, condition), wanted)
+        if not rows:
+            return None
+        session, *newest = rows
+        return found_row(session[:FOUND_COLUMNS]), [Stored._make(row[FOUND_COLUMNS:]) for row in newest]
 
     def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
         return [Stored._make(row) for row in self.rows(NEWEST, (session_pk, below, limit))]
 
     def append(
-        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime
+        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime, proof: Proof | None
     ) -> dict[str, Any] | None:
         moved = moves(entries)
+        condition, proven = _also(proof)
+        where = (*moved, now, moved.active_at, uid, agent_id, *proven)
+        if len(entries) == 1:
+            return session_row(self.rows(_append(ONE, condition), (*where, *entries[0])))
         columns = [list(column) for column in zip(*entries, strict=True)]
-        parameters = (*moved, now, moved.active_at, uid, agent_id, agent_id, len(entries), *columns)
-        return session_row(self.rows(APPEND, parameters))
+        return session_row(self.rows(_append(MANY, condition), (*where, *columns)))
 
     def containing(self, text: str, *fields: str) -> Q:
         return reduce(or_, (Q((f"{field}__icontains", text)) for field in fields))
+
+
+def _also(proof: Proof | None) -> tuple[str, tuple[Any, ...]]:
+    return (f" AND {proof.condition}", proof.parameters) if proof else ("", ())
+
+
+@lru_cache(maxsize=8)
+def _append(entries: str, proof: str) -> str:
+    return APPEND.format(entries=entries, proof=proof)
+
+
+@lru_cache(maxsize=8)
+def _with_proof(statement: str, proof: str) -> str:
+    return statement.format(proof=proof)
 
 
 storage = PostgresStorage()

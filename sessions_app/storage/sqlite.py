@@ -9,8 +9,9 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Q
 
+from sessions_app.access import Proof
 from sessions_app.entries import Entry
-from sessions_app.storage.statements import FIND, RETURNING, Stored, found_row, moves, session_row
+from sessions_app.storage.statements import FOUND, RETURNING, Reading, Stored, found_row, moves, session_row
 from sessions_app.storage.watching import is_watched, watched_rows
 
 # One parameter each, in the order of `Moves`; times compare as text because all have one form. A first user
@@ -26,6 +27,8 @@ UPDATE sessions_app_session SET
 WHERE uid = %s AND agent_id = %s AND ended_at IS NULL
 RETURNING {RETURNING}
 """  # noqa: S608 - column names of our own
+
+FIND = f"SELECT {FOUND} FROM sessions_app_session WHERE uid = %s AND agent_id = %s"  # noqa: S608 - column names of our own
 
 INSERT = """
 INSERT INTO sessions_app_message
@@ -53,14 +56,23 @@ class SqliteStorage:
             found: list[Any] = database.connection.execute(_own_marks(statement), parameters).fetchall()
         return found
 
-    def session(self, agent_id: int, uid: UUID) -> dict[str, Any] | None:
-        return found_row(self.rows(FIND, (uid.hex, agent_id)))
+    def versions(self, *tables: str) -> str:
+        return "''"
+
+    def session(
+        self, agent_id: int, uid: UUID, read: Reading, proof: Proof | None
+    ) -> tuple[dict[str, Any], list[Stored]] | None:
+        rows = self.rows(FIND, (uid.hex, agent_id))
+        if not rows:
+            return None
+        session = found_row(rows[0])
+        return session, self.newest(session["id"], session["last_seq"] + 1, read.limit(session))
 
     def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
         return [Stored._make(row) for row in self.rows(NEWEST, (session_pk, below, limit))]
 
     def append(
-        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime
+        self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime, proof: Proof | None
     ) -> dict[str, Any] | None:
         counted = moves(entries)
         active_at = _text(counted.active_at) if counted.active_at else None

@@ -1,6 +1,6 @@
 """What both back ends share: the columns, and how one append moves a session's counters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -18,7 +18,9 @@ JSON_COLUMNS = ("source", "metadata")
 RETURNING = ", ".join(
     f'CAST("{column}" AS text)' if column in JSON_COLUMNS else f'"{column}"' for column in SESSION_COLUMNS
 )
-FIND = f"SELECT {RETURNING}, summary FROM sessions_app_session WHERE uid = %s AND agent_id = %s"  # noqa: S608 - column names of our own
+FOUND = f"{RETURNING}, summary"
+# All of them, for statements that bring other columns beside.
+FOUND_COLUMNS = len(SESSION_COLUMNS) + 1
 
 
 class Stored(NamedTuple):
@@ -31,6 +33,18 @@ class Stored(NamedTuple):
     body: str
     extra: str | None
     created_at: datetime | str
+
+
+class Reading(NamedTuple):
+    """How many of the newest messages: those that are not consolidated and so many beyond them."""
+
+    beyond: int
+    least: int
+    most: int
+
+    def limit(self, session: Mapping[str, Any]) -> int:
+        unconsolidated: int = session["last_seq"] - session["consolidated_through"]
+        return max(min(unconsolidated + self.beyond, self.most), self.least)
 
 
 class Moves(NamedTuple):
@@ -62,8 +76,8 @@ def moves(entries: Sequence[Entry]) -> Moves:
     )
 
 
-def found_row(rows: Sequence[Any]) -> dict[str, Any] | None:
-    return dict(zip((*SESSION_COLUMNS, "summary"), rows[0], strict=True)) if rows else None
+def found_row(row: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip((*SESSION_COLUMNS, "summary"), row, strict=True))
 
 
 def session_row(rows: Sequence[Any]) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 import io
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from django.test import Client, RequestFactory
 
 from config import shortcuts
 from config.wsgi import application
-from gateway_app.auth import authenticate
+from gateway_app.auth import acting
 from sessions_app.access import Caller
 from sessions_app.models import Message, Session
 from tests.conftest import Api
@@ -88,11 +88,11 @@ def short_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of the requests that took the short way."""
     taken: list[str] = []
 
-    def note(environ: dict[str, Any], now: datetime) -> Caller:
+    def note(environ: dict[str, Any], now: datetime, act: Callable[[Caller], Any]) -> Any:
         taken.append(environ["PATH_INFO"])
-        return authenticate(environ, now)
+        return acting(environ, now, act)
 
-    monkeypatch.setattr(shortcuts, "authenticate", note)
+    monkeypatch.setattr(shortcuts, "acting", note)
     return taken
 
 
@@ -339,7 +339,7 @@ def test_too_many_requests_are_answered_alike(
     [
         ("sessions_app.history.window", "GET", "history"),
         ("sessions_app.recording.storage", "POST", "messages"),
-        ("gateway_app.auth.identify", "GET", "history"),
+        ("gateway_app.auth.rate_limit.check", "GET", "history"),
     ],
 )
 def test_our_own_failure_is_answered_alike(
