@@ -8,6 +8,7 @@ from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 
 import gateway_app.api
 import gateway_app.context_api
@@ -17,6 +18,7 @@ import gateway_app.resets_api
 import sessions_app.api
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
+from sessions_app.problems import CONTENT_TYPE as PROBLEM
 from sessions_app.problems import FieldError, Invalid, Problem, problem_answer
 
 # How views name their one body: of no use to the caller, who sent it without a name.
@@ -24,7 +26,20 @@ BODY_NAME = "data"
 
 log = structlog.get_logger("daybook.api")
 
-api = NinjaAPI(
+
+class DaybookApi(NinjaAPI):
+    def get_openapi_schema(self, **given: Any) -> OpenAPISchema:
+        """The framework takes every answer for plain JSON; ours of errors are problems."""
+        schema = super().get_openapi_schema(**given)
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                for status, answer in operation["responses"].items():
+                    if int(status) >= 400:
+                        answer["content"] = {PROBLEM: answer["content"]["application/json"]}
+        return schema
+
+
+api = DaybookApi(
     title="Daybook",
     version="1",
     description="Sessions, messages and windows for AI agents. Errors are RFC 9457 problems.",

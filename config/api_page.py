@@ -1,5 +1,6 @@
-"""docs/api.md: every end point, written down from the assembled API. `make docs` renews it."""
+"""docs/api.md and docs/openapi.json: the assembled API, written down. `make docs` renews them."""
 
+import json
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from config.api import api
 from sessions_app.documents import PROBLEMS
 
 PAGE = settings.BASE_DIR / "docs" / "api.md"
+DOCUMENT = settings.BASE_DIR / "docs" / "openapi.json"
 BASE = "/api/v1"
 
 INTRODUCTION = f"""# The API
@@ -40,6 +42,11 @@ class EndPoint(NamedTuple):
 def page() -> str:
     sections = [_section(tag, list(group)) for tag, group in groupby(end_points(), lambda found: found.tag)]
     return "\n".join([INTRODUCTION, *sections])
+
+
+def document() -> str:
+    """The published document as it is kept on record, so that no change of the contract goes unseen."""
+    return json.dumps(api.get_openapi_schema(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def end_points() -> list[EndPoint]:
