@@ -2,6 +2,7 @@
 
 from typing import Any
 from unittest.mock import ANY
+from urllib.parse import quote
 
 import pytest
 from django.conf import LazySettings
@@ -132,8 +133,6 @@ def test_a_repeat_with_its_key_starts_and_ends_once(api: Api) -> None:
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_a_name_is_any_text(api: Api, name: str) -> None:
-    from urllib.parse import quote
-
     use(api, name, workflow_phase=name, error_type=name, completed=False, follow_up_actions=[name])
     metrics = said(api.get(f"/skills/metrics/{quote(name, safe='')}"))
     assert metrics["skill_name"] == name
@@ -297,7 +296,8 @@ def test_an_erased_session_takes_its_skills_along_and_the_counts_follow(clock: C
     gone, stays = api.open("gone"), api.open("stays")
     for session in (gone, stays):
         use(api, session_id=session, user_query="secret words", workflow_path="quick", selection_rank=1)
-        use(api, "only", session_id=session, completed=False, error_type="E") if session == gone else None
+        if session == gone:
+            use(api, "only", session_id=session, completed=False, error_type="E")
         start(api, session_id=session)
         clock.move(hours=1)
     assert api.send("DELETE", f"/sessions/{gone}").status_code == 204
