@@ -16,6 +16,7 @@ import gateway_app.deliveries_api
 import gateway_app.platforms_api
 import gateway_app.resets_api
 import sessions_app.api
+import skills_app.api
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
 from sessions_app.problems import CONTENT_TYPE as PROBLEM
@@ -55,6 +56,8 @@ api.add_router("/platforms", gateway_app.platforms_api.router)
 api.add_router("/deliveries", gateway_app.deliveries_api.router)
 api.add_router("/sessions", gateway_app.context_api.router)
 api.add_router("/sessions", sessions_app.api.router)
+api.add_router("/sessions", skills_app.api.session_router)
+api.add_router("/skills", skills_app.api.router)
 api.add_router("/messages", sessions_app.api.messages_router)
 
 

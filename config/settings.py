@@ -181,6 +181,10 @@ EMBEDDING_DIMENSIONS = env.integer("DAYBOOK_EMBEDDING_DIMENSIONS", 1536, least=1
 EMBEDDING_KEY = env.text("DAYBOOK_EMBEDDING_KEY")
 EMBEDDING_TIMEOUT_SECONDS = env.integer("DAYBOOK_EMBEDDING_TIMEOUT_SECONDS", 30, least=1, most=600)
 
+# Skills.
+ABANDON_AFTER_HOURS = env.integer("DAYBOOK_ABANDON_AFTER_HOURS", 24, least=1, most=8760)
+SKILL_SEARCH = env.choice("DAYBOOK_SKILL_SEARCH", "auto", ("auto", "process"))
+
 # Logs and metrics.
 LOG_LEVEL = env.choice("DAYBOOK_LOG_LEVEL", "info", ("debug", "info", "warning", "error"))
 LOG_FORMAT = env.choice("DAYBOOK_LOG_FORMAT", logs.JSON if PRODUCTION else logs.CONSOLE, logs.FORMATS)

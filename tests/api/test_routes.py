@@ -39,8 +39,10 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
     admin.send("PUT", f"/platforms/{MARK}", {"webhook_url": f"https://{MARK}.example/"})
     policy = said(admin.send("PUT", "/reset-policies", {"platform": MARK, "mode": "none"}))
     delivery = said(api.post("/deliveries", {"target": f"{MARK}:1", "content": MARK}))
+    invocation = said(api.post("/skills/invocations", {"skill_name": MARK, "user_query": MARK}))
     return {
         "session_id": session,
+        "invocation_id": invocation["id"],
         "message_id": f"{session}.1",
         "name": MARK,
         "platform": MARK,
@@ -57,7 +59,7 @@ def address(path: str, ours: dict[str, str]) -> str:
 
 def everything() -> dict[str, list[dict[str, Any]]]:
     """All rows but the time a key was last used."""
-    tables = apps.get_app_config("sessions_app").get_models(), apps.get_app_config("gateway_app").get_models()
+    tables = [apps.get_app_config(app).get_models() for app in ("sessions_app", "gateway_app", "skills_app")]
     found = {
         model.__name__: list(model._default_manager.order_by("pk").values())
         for some in tables
@@ -129,6 +131,7 @@ def test_what_is_ours_does_not_exist_for_a_stranger(
         "retain": {"max_messages": 1},
         "rewind": {"to_seq": 1},
         "{name}": {"ttl_seconds": 60},
+        "complete": {"completed": True},
     }
     before = everything()
     given = None if method in ("GET", "DELETE") else bodies.get(path.rsplit("/", 1)[1], {})

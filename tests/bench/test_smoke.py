@@ -35,6 +35,9 @@ def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
         "append 1 message with 2 000 stored",
         "window of 50 out of 100 000",
         "sweep: 20 due of 2 000 open sessions",
+        "start + complete, 2 000 stored",
+        "recommend over 200, in the process",
+        "labelled set, 150 queries",
     ):
         assert title in done.stdout
     assert "possibly the bottleneck" in done.stdout
@@ -44,7 +47,7 @@ def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--only", "append,nonsense"), "'nonsense' is none of append, stored, window, sweep"),
+        (("--only", "append,nonsense"), "'nonsense' is none of append, stored, window, sweep, skills"),
         (("--seconds", "0"), "it must be more than 0"),
         (("--rounds", "x"), "invalid number value: 'x'"),
     ],

@@ -1,0 +1,3 @@
+from skills_app.admin.invocations import SkillInvocationAdmin, SkillRollupAdmin
+
+__all__ = ["SkillInvocationAdmin", "SkillRollupAdmin"]

@@ -1,0 +1,208 @@
+"""The counts in the database: moved in the transaction of what they count, and counted anew to compare."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db.models import Max, Min, QuerySet
+
+from sessions_app.objects import utc
+from skills_app.models import SkillAdoption, SkillInvocation, SkillReach, SkillRollup, SkillTally
+from skills_app.rollup_rules import (
+    EVER,
+    FACT_COLUMNS,
+    SUMS,
+    Cell,
+    Fact,
+    Key,
+    fact_of,
+    folded,
+)
+from skills_app.statements import locking, rows
+
+COLUMNS = ("id", *SUMS, "durations", "first_at", "last_at")
+FIND = f"""SELECT {", ".join(COLUMNS)} FROM skills_app_skillrollup
+WHERE agent_id = %s AND day = %s AND skill_name = %s AND workflow_phase = %s"""  # noqa: S608 - column names of our own
+CREATE = f"""INSERT INTO skills_app_skillrollup
+(agent_id, day, skill_name, workflow_phase, {", ".join(SUMS)}, durations, first_at, last_at)
+VALUES (%s, %s, %s, %s, {", ".join("0" for _ in SUMS)}, '{{}}', %s, %s)
+ON CONFLICT (agent_id, day, skill_name, workflow_phase) DO NOTHING RETURNING id"""  # noqa: S608 - column names of our own
+UPDATE = f"""UPDATE skills_app_skillrollup SET {", ".join(f"{name} = %s" for name in SUMS)},
+durations = %s, first_at = %s, last_at = %s WHERE id = %s RETURNING id"""  # noqa: S608 - column names of our own
+TALLY = """INSERT INTO skills_app_skilltally (agent_id, day, skill_name, workflow_phase, kind, label, count)
+VALUES (%s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (agent_id, day, kind, skill_name, workflow_phase, label)
+DO UPDATE SET count = skills_app_skilltally.count + excluded.count RETURNING id"""
+ADOPT = """INSERT INTO skills_app_skilladoption (agent_id, skill_name, session_id, uses)
+VALUES (%s, %s, %s, %s) ON CONFLICT (session_id, skill_name)
+DO UPDATE SET uses = skills_app_skilladoption.uses + excluded.uses RETURNING uses"""
+REACH = """INSERT INTO skills_app_skillreach (agent_id, skill_name, sessions) VALUES (%s, %s, %s)
+ON CONFLICT (agent_id, skill_name)
+DO UPDATE SET sessions = skills_app_skillreach.sessions + excluded.sessions RETURNING id"""
+
+
+def count(facts: Sequence[Fact]) -> None:
+    """Runs inside `commit`, with the change of the invocations themselves."""
+    _adopt(facts)
+    # In one order, whoever moves them: two that meet wait for each other once and never in a circle.
+    for key, cell in sorted(folded(facts).items()):
+        _move(key, cell)
+
+
+def discount(facts: Sequence[Fact]) -> None:
+    """The same backwards, after the invocations are gone."""
+    for key, cell in sorted(folded(facts).items()):
+        _move(key, cell, sign=-1)
+
+
+def _move(key: Key, moved: Cell, sign: int = 1) -> None:
+    pk, cell = _locked(key, moved)
+    cell.add(moved, sign)
+    if not cell.finished:
+        SkillRollup.objects.filter(pk=pk).delete()
+    else:
+        if sign < 0:
+            cell.first_at, cell.last_at = _span(key)
+        sums = [getattr(cell, name) for name in SUMS]
+        rows(UPDATE, [*sums, orjson.dumps(cell.durations).decode(), cell.first_at, cell.last_at, pk])
+    for (kind, label), times in sorted(moved.labels.items()):
+        rows(TALLY, [*key, kind, label, sign * times])
+    if sign < 0:
+        SkillTally.objects.filter(**key._asdict(), count=0).delete()
+
+
+def _locked(key: Key, moved: Cell) -> tuple[int, Cell]:
+    find = FIND + locking()
+    while not (found := rows(find, key)):
+        rows(CREATE, [*key, moved.first_at, moved.last_at])
+    row = dict(zip(COLUMNS, found[0], strict=True))
+    cell = Cell(**{name: row[name] for name in SUMS}, durations=orjson.loads(row["durations"]))
+    if cell.finished:
+        cell.first_at, cell.last_at = utc(row["first_at"]), utc(row["last_at"])
+    return row["id"], cell
+
+
+def _span(key: Key) -> tuple[datetime | None, datetime | None]:
+    """First and last use cannot be counted back: they are looked up, by index."""
+    left = _finished().filter(
+        agent_id=key.agent_id, skill_name=key.skill_name, workflow_phase=key.workflow_phase
+    )
+    if key.day != EVER:
+        begin = datetime.combine(key.day, datetime.min.time(), UTC)
+        left = left.filter(invoked_at__gte=begin, invoked_at__lt=begin + timedelta(days=1))
+    span = left.aggregate(first=Min("invoked_at"), last=Max("invoked_at"))
+    return span["first"], span["last"]
+
+
+def _adopt(facts: Sequence[Fact]) -> None:
+    """A session counts once for each skill, and once for having used any."""
+    uses: Counter[tuple[int, int, str]] = Counter()
+    for fact in facts:
+        if fact.session_id is not None:
+            uses[fact.agent_id, fact.session_id, fact.skill_name] += 1
+            uses[fact.agent_id, fact.session_id, ""] += 1
+    reached: Counter[tuple[int, str]] = Counter()
+    for (agent, session, skill), times in sorted(uses.items()):
+        if rows(ADOPT, [agent, skill, session, times])[0][0] == times:
+            reached[agent, skill] += 1
+    for (agent, skill), sessions in sorted(reached.items()):
+        rows(REACH, [agent, skill, sessions])
+
+
+def forget_session(session_pk: int) -> None:
+    """Runs inside `commit`, before a session is erased: its uses are no longer counted anywhere."""
+    used = SkillInvocation.objects.filter(session_id=session_pk)
+    facts = [fact_of(row) for row in used.exclude(state="running").values(*FACT_COLUMNS)]
+    adopted = SkillAdoption.objects.filter(session_id=session_pk)
+    reached = sorted(adopted.values_list("agent_id", "skill_name"))
+    adopted._raw_delete("default")
+    for agent, skill in reached:
+        rows(REACH, [agent, skill, -1])
+    SkillReach.objects.filter(agent_id__in={agent for agent, _ in reached}, sessions=0).delete()
+    used.delete()
+    discount(facts)
+
+
+def _finished() -> QuerySet[SkillInvocation]:
+    return SkillInvocation.objects.exclude(state="running")
+
+
+def facts_of(invocations: QuerySet[SkillInvocation]) -> Iterator[Fact]:
+    for row in invocations.exclude(state="running").values(*FACT_COLUMNS).iterator(2000):
+        yield fact_of(row)
+
+
+def recount(agent_id: int) -> list[str]:
+    """What the counts of an agent would be if they were made anew, compared with what they are."""
+    facts = facts_of(SkillInvocation.objects.filter(agent_id=agent_id).order_by("pk"))
+    cells: dict[Key, Cell] = {}
+    adopted: Counter[tuple[int, str]] = Counter()
+    for fact in facts:
+        for key, cell in folded([fact]).items():
+            cells.setdefault(key, Cell()).add(cell)
+        if fact.session_id is not None:
+            adopted[fact.session_id, fact.skill_name] += 1
+            adopted[fact.session_id, ""] += 1
+    found = [*_differing_cells(agent_id, cells), *_differing_adoption(agent_id, adopted)]
+    return sorted(found)
+
+
+def rebuild(agent_id: int) -> None:
+    """Runs inside `commit`: the counts made anew."""
+    for table in (SkillRollup, SkillTally, SkillAdoption, SkillReach):
+        table._default_manager.filter(agent_id=agent_id).delete()
+    batch: list[Fact] = []
+    for fact in facts_of(SkillInvocation.objects.filter(agent_id=agent_id).order_by("pk")):
+        batch.append(fact)
+        if len(batch) == 1000:
+            count(batch)
+            batch = []
+    count(batch)
+
+
+def stored_cells(agent_id: int) -> dict[Key, Cell]:
+    cells: dict[Key, Cell] = {}
+    for row in SkillRollup.objects.filter(agent_id=agent_id).iterator(2000):
+        cells[Key(agent_id, row.day, row.skill_name, row.workflow_phase)] = cell_of_row(row)
+    for tally in SkillTally.objects.filter(agent_id=agent_id).iterator(2000):
+        key = Key(agent_id, tally.day, tally.skill_name, tally.workflow_phase)
+        cells.setdefault(key, Cell()).labels[tally.kind, tally.label] = tally.count
+    return cells
+
+
+def cell_of_row(row: SkillRollup) -> Cell:
+    sums = {name: getattr(row, name) for name in SUMS}
+    return Cell(**sums, durations=orjson.loads(row.durations), first_at=row.first_at, last_at=row.last_at)
+
+
+def _differing_cells(agent_id: int, right: dict[Key, Cell]) -> Iterator[str]:
+    stored = stored_cells(agent_id)
+    for key in stored.keys() | right.keys():
+        is_there, should_be = stored.get(key, Cell()), right.get(key, Cell())
+        if is_there != should_be:
+            day = "ever" if key.day == EVER else key.day.isoformat()
+            yield (
+                f"{key.skill_name!r} in phase {key.workflow_phase!r}, {day}: {_told(is_there)}, "
+                f"should be {_told(should_be)}"
+            )
+
+
+def _told(cell: Cell) -> str:
+    labels = sum(cell.labels.values())
+    return (
+        f"{cell.completed} completed, {cell.failed} failed, {cell.abandoned} abandoned, "
+        f"{cell.duration_us} µs, {cell.ranked} ranked, {labels} labels, {cell.first_at} to {cell.last_at}"
+    )
+
+
+def _differing_adoption(agent_id: int, right: Counter[tuple[int, str]]) -> Iterator[str]:
+    stored: Any = SkillAdoption.objects.filter(agent_id=agent_id)
+    uses = {(row.session_id, row.skill_name): row.uses for row in stored.iterator(2000)}
+    if uses != dict(right):
+        yield f"sessions by skill: {len(uses)} rows, should be {len(right)}, or their uses differ"
+    reach = Counter(skill for _, skill in right)
+    known = dict(SkillReach.objects.filter(agent_id=agent_id).values_list("skill_name", "sessions"))
+    if known != dict(reach):
+        yield f"number of sessions by skill: {known}, should be {dict(reach)}"
