@@ -20,10 +20,15 @@ WITH advanced AS (
   UPDATE sessions_app_session SET
     last_seq = last_seq + %s, messages_count = messages_count + %s, tool_calls_count = tool_calls_count + %s,
     errors_count = errors_count + %s, decisions_count = decisions_count + %s,
+    unconsolidated_tokens = unconsolidated_tokens + %s,
     first_at = LEAST(first_at, %s), last_at = GREATEST(last_at, %s),
     active_at = GREATEST(active_at, %s), updated_at = GREATEST(updated_at, %s),
     reset_check_at = CASE WHEN active_at IS NULL AND reset_check_at IS NOT NULL
-      THEN LEAST(reset_check_at, %s) ELSE reset_check_at END
+      THEN LEAST(reset_check_at, %s) ELSE reset_check_at END,
+    consolidate_check_at = CASE
+      WHEN consolidate_check_at IS NULL THEN %s
+      WHEN unconsolidated_tokens + %s > (SELECT token_budget FROM sessions_app_agent WHERE id = agent_id)
+      THEN LEAST(consolidate_check_at, %s) ELSE consolidate_check_at END
   WHERE uid = %s AND agent_id = %s AND ended_at IS NULL
   RETURNING *
 ), stored AS (
@@ -68,7 +73,9 @@ class PostgresStorage:
     ) -> dict[str, Any] | None:
         moved = moves(entries)
         columns = [list(column) for column in zip(*entries, strict=True)]
-        parameters = (*moved, now, moved.active_at, uid, agent_id, agent_id, len(entries), *columns)
+        looks = (now, moved.tokens, now)
+        place = (uid, agent_id, agent_id, len(entries))
+        parameters = (*moved, now, moved.active_at, *looks, *place, *columns)
         return session_row(self.rows(APPEND, parameters))
 
     def containing(self, text: str, *fields: str) -> Q:

@@ -10,7 +10,7 @@ SESSION_COLUMNS = (
     "id", "uid", "key", "title", "platform", "chat_type", "source", "metadata", "created_at", "updated_at",
     "active_at", "ended_at", "end_reason", "previous_id", "forked_from_id", "leased_until", "was_auto_reset",
     "reset_reason", "last_seq", "messages_count", "tool_calls_count", "errors_count", "decisions_count",
-    "input_tokens", "output_tokens", "cost_usd", "consolidated_through",
+    "input_tokens", "output_tokens", "cost_usd", "consolidated_through", "unconsolidated_tokens",
 )  # fmt: skip
 
 JSON_COLUMNS = ("source", "metadata")
@@ -18,7 +18,7 @@ JSON_COLUMNS = ("source", "metadata")
 RETURNING = ", ".join(
     f'CAST("{column}" AS text)' if column in JSON_COLUMNS else f'"{column}"' for column in SESSION_COLUMNS
 )
-FIND = f"SELECT {RETURNING}, summary FROM sessions_app_session WHERE uid = %s AND agent_id = %s"  # noqa: S608 - column names of our own
+FIND = f"SELECT {RETURNING}, summary, carried FROM sessions_app_session WHERE uid = %s AND agent_id = %s"  # noqa: S608 - column names of our own
 
 
 class Stored(NamedTuple):
@@ -41,6 +41,7 @@ class Moves(NamedTuple):
     tool_calls: int
     errors: int
     decisions: int
+    tokens: int
     first_at: datetime
     last_at: datetime
     active_at: datetime | None
@@ -56,6 +57,7 @@ def moves(entries: Sequence[Entry]) -> Moves:
         kinds.count("tool_call"),
         kinds.count("error"),
         kinds.count("decision"),
+        sum(entry.tokens for entry in entries),
         min(times),
         max(times),
         max(user_times, default=None),
@@ -63,7 +65,7 @@ def moves(entries: Sequence[Entry]) -> Moves:
 
 
 def found_row(rows: Sequence[Any]) -> dict[str, Any] | None:
-    return dict(zip((*SESSION_COLUMNS, "summary"), rows[0], strict=True)) if rows else None
+    return dict(zip((*SESSION_COLUMNS, "summary", "carried"), rows[0], strict=True)) if rows else None
 
 
 def session_row(rows: Sequence[Any]) -> dict[str, Any] | None:
