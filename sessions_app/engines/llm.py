@@ -1,6 +1,8 @@
 """Asks a model, on any server that speaks OpenAI's chat completions. What it answers is checked."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from queue import Empty, SimpleQueue
 from typing import Annotated, Any, TypeVar
 
 from django.conf import settings
@@ -82,14 +84,16 @@ def ask(kind: type[Answer], task: str, told: str) -> Answer:
         with openai.OpenAI(
             base_url=settings.LLM_URL,
             api_key=settings.LLM_KEY or "none",
-            timeout=settings.LLM_TIMEOUT_SECONDS,
+            timeout=settings.LLM_TIMEOUT_SECONDS + 1,
             # Whoever asks counts the failures, and waits without holding a process up.
             max_retries=0,
         ) as client:
-            answer = client.chat.completions.create(
-                model=settings.LLM_MODEL,
-                messages=[{"role": "system", "content": task}, {"role": "user", "content": told}],
-                response_format=_form(kind),
+            answer = _in_time(
+                lambda: client.chat.completions.create(
+                    model=settings.LLM_MODEL,
+                    messages=[{"role": "system", "content": task}, {"role": "user", "content": told}],
+                    response_format=_form(kind),
+                )
             )
     except openai.APIStatusError as error:
         raise EngineFailed(
@@ -98,6 +102,29 @@ def ask(kind: type[Answer], task: str, told: str) -> Answer:
     except (openai.OpenAIError, ValueError) as error:
         raise EngineFailed(f"The model's server did not answer ({type(error).__name__}).") from error
     return _checked(kind, answer)
+
+
+def _in_time(ask: Callable[[], Any]) -> Any:
+    """The client's own limit is for each byte: a server that sends one now and then would hold us for ever.
+
+    Whoever calls closes the client, which ends the thread that still waits.
+    """
+    answers: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((ask(), None))
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits for it
+            answers.put((None, error))
+
+    threading.Thread(target=run, name="model", daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=settings.LLM_TIMEOUT_SECONDS)
+    except Empty:
+        raise EngineFailed("The model's server took too long.") from None
+    if error is not None:
+        raise error
+    return answer
 
 
 def within(summary: str) -> str:
