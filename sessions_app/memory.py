@@ -47,6 +47,12 @@ def write(caller: Caller, content: str, version: int, author: str, now: datetime
     return shown(_add(caller.agent_id, current, content, author, now))
 
 
+def restore(found: MemoryRevision, author: str, now: datetime) -> MemoryRevision:
+    """Runs inside `commit`. An old text as a new version: none is ever taken away."""
+    _in_line(found.agent_id)
+    return _add(found.agent_id, newest(found.agent_id), found.content, author, now)
+
+
 def note(
     agent_id: int, remember: Sequence[str], forget: Sequence[str], now: datetime
 ) -> MemoryRevision | None:

@@ -1,6 +1,6 @@
 """The self-reflection report, out of its figures: as data and as Markdown. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sessions_app.reflecting import SHOWN, SLOW_SECONDS, Figures
@@ -13,6 +13,7 @@ COUNTED = (
 HEALTHY = "Conversations look healthy. Keep up the good work."
 
 Stats = dict[str, Any]
+Tail = Callable[[Mapping[str, Any]], str]
 
 
 def stats(figures: Figures, before: Figures | None = None, skills: Sequence[Mapping[str, Any]] = ()) -> Stats:
@@ -40,7 +41,23 @@ def insights(found: Stats) -> list[str]:
     return list(_insights(found)) or [HEALTHY]
 
 
-def markdown(found: Stats) -> str:
+def linked(found: Stats, address: str = "/api/v1/messages/{}") -> str:
+    """The report, and what makes links of the times in its lines: Markdown goes by the text in brackets.
+
+    Of several in one second the first has that name; the others say where they are by themselves.
+    """
+    named = _named(found)
+
+    def tail(item: Mapping[str, Any]) -> str:
+        message_id = item["message_id"]
+        own = named[item["created_at"][:19]] == message_id
+        return "" if own else f" ([message]({address.format(message_id)}))"
+
+    places = [f"[{time}]: {address.format(message)}" for time, message in named.items()]
+    return "\n\n".join(filter(None, [markdown(found, tail), "\n".join(places)]))
+
+
+def markdown(found: Stats, tail: Tail = lambda item: "") -> str:
     """Without links: as it is read in a chat."""
     if not found["entries"]:
         return NOTHING
@@ -51,7 +68,7 @@ def markdown(found: Stats) -> str:
             "Low-Confidence Responses",
             found["low_confidence"],
             [
-                f"- {_at(item)} confidence={item['confidence']:.0%}: {item['text']}"
+                f"- {_at(item)} confidence={item['confidence']:.0%}: {item['text']}{tail(item)}"
                 for item in found["low_confidence_items"]
             ],
             "None found — all responses above threshold.",
@@ -59,24 +76,22 @@ def markdown(found: Stats) -> str:
         _section(
             "Errors",
             found["errors"],
-            [f"- {_at(item)} {item['text']}" for item in found["error_items"]],
+            [f"- {_at(item)} {item['text']}{tail(item)}" for item in found["error_items"]],
             "No errors recorded.",
         ),
         _topics(found["topics"]),
-        *_more(found),
+        *_more(found, tail),
         "### Insights\n" + "\n".join(f"- {insight}" for insight in found["insights"]),
     ]
     return "\n\n".join(parts)
 
 
-def links(found: Stats, address: str = "/api/v1/messages/{}") -> str:
-    """What makes links of the times in the report's lines: Markdown finds a place by the name in brackets."""
+def _named(found: Stats) -> dict[str, str]:
     named: dict[str, str] = {}
     for name in ("low_confidence_items", "error_items", "hedged_items"):
         for item in found[name]:
-            # Two of one second share a name: the newest has it, the data names both.
             named.setdefault(item["created_at"][:19], item["message_id"])
-    return "\n".join(f"[{time}]: {address.format(message)}" for time, message in named.items())
+    return named
 
 
 def _reviewed(found: Stats) -> str:
@@ -107,10 +122,12 @@ def _topics(topics: Sequence[Mapping[str, Any]]) -> str:
     return "### Recurring Topics\n" + ("\n".join(lines) or "No strong patterns detected.")
 
 
-def _more(found: Stats) -> Iterator[str]:
+def _more(found: Stats, tail: Tail) -> Iterator[str]:
     """Only where there is something to tell."""
     if found["hedged"]:
-        lines = [f"- {_at(item)} “{item['phrase']}”: {item['text']}" for item in found["hedged_items"]]
+        lines = [
+            f"- {_at(item)} “{item['phrase']}”: {item['text']}{tail(item)}" for item in found["hedged_items"]
+        ]
         yield "\n".join([f"### Hedged Responses ({found['hedged']})", *lines])
     if found["repeated_errors"]:
         lines = [f"- {one['count']} times: {one['example']}" for one in found["repeated_errors"]]

@@ -24,7 +24,7 @@ from sessions_app.objects import iso, message_id, uid_text
 from sessions_app.problems import Invalid, NotFound, invalid
 from sessions_app.recalled import is_marked
 from sessions_app.reflecting import Figures, Reviewed, gathered
-from sessions_app.reflection_report import NOTHING, links, markdown, stats
+from sessions_app.reflection_report import linked, stats
 from sessions_app.sessions import UID
 
 DEFAULT = 30
@@ -71,9 +71,6 @@ def write(agent: Agent, scope: Scope, trigger: str, now: datetime) -> Reflection
     found["truncated"] = scope.limit is None and figures.counts["entries"] == MOST
     if found["entries"]:
         _add_insight(agent, found)
-    text = markdown(found)
-    if text != NOTHING and (named := links(found)):
-        text = f"{text}\n\n{named}"
     return Reflection(
         agent=agent,
         session=scope.session,
@@ -81,7 +78,7 @@ def write(agent: Agent, scope: Scope, trigger: str, now: datetime) -> Reflection
         since=scope.since,
         until=scope.until,
         entries=found["entries"],
-        markdown=text,
+        markdown=linked(found),
         stats=found,
         seconds=round(time.monotonic() - began, 3),
         created_at=now,
