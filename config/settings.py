@@ -185,6 +185,13 @@ EMBEDDING_TIMEOUT_SECONDS = env.integer("DAYBOOK_EMBEDDING_TIMEOUT_SECONDS", 30,
 ABANDON_AFTER_HOURS = env.integer("DAYBOOK_ABANDON_AFTER_HOURS", 24, least=1, most=8760)
 SKILL_SEARCH = env.choice("DAYBOOK_SKILL_SEARCH", "auto", ("auto", "process"))
 
+# Summaries and insights by a model, for agents that ask for it. The key goes to nobody but that server.
+LLM_URL = env.text("DAYBOOK_LLM_URL", "https://api.openai.com/v1")
+LLM_MODEL = env.text("DAYBOOK_LLM_MODEL")
+LLM_KEY = env.text("DAYBOOK_LLM_KEY")
+LLM_TIMEOUT_SECONDS = env.integer("DAYBOOK_LLM_TIMEOUT_SECONDS", 60, least=1, most=600)
+LLM_INPUT_TOKENS = env.integer("DAYBOOK_LLM_INPUT_TOKENS", 24_000, least=500, most=10_000_000)
+
 # Logs and metrics.
 LOG_LEVEL = env.choice("DAYBOOK_LOG_LEVEL", "info", ("debug", "info", "warning", "error"))
 LOG_FORMAT = env.choice("DAYBOOK_LOG_FORMAT", logs.JSON if PRODUCTION else logs.CONSOLE, logs.FORMATS)

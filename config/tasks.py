@@ -2,6 +2,7 @@ from datetime import UTC, datetime
 
 from celery import shared_task
 
+import config.schedules  # noqa: F401 - listens to how tasks end
 from config import broker
 
 

@@ -42,7 +42,12 @@ def _notice(session: Session, previous: Session | None) -> str | None:
     if not session.was_auto_reset or _answered(session):
         return None
     previous_id = None if previous is None else uid_text(previous.uid)
-    return reset_notice(session.reset_reason, previous_id, "" if previous is None else previous.summary)
+    return reset_notice(session.reset_reason, previous_id, handed_over(session, previous))
+
+
+def handed_over(session: Session, previous: Session | None) -> str:
+    """What the session was given when it began, or when the one before was condensed."""
+    return session.carried or ("" if previous is None else previous.summary)
 
 
 def _answered(session: Session) -> bool:

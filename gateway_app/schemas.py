@@ -1,8 +1,8 @@
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
 
 from gateway_app.sources import ID_LENGTH, PLATFORM, ChatType, Source, id_text, platform_slug
 from sessions_app.schemas import Given
@@ -35,6 +35,11 @@ class AgentOut(Schema):
     timezone: str
     token_budget: int
     consolidate_after_minutes: int
+    consolidation_engine: Literal["extractive", "llm"]
+    reflection_enabled: bool
+    reflection_hour: int
+    reflection_target: str | None
+    next_reflection_at: datetime | None = Field(description="Worked out within a minute of a change.")
     created_at: datetime
 
 
@@ -44,3 +49,10 @@ class AgentChange(Given):
     ) = None
     token_budget: Annotated[StrictInt, Field(ge=1, le=100_000_000)] | None = None
     consolidate_after_minutes: Annotated[StrictInt, Field(ge=1, le=10_000_000)] | None = None
+    consolidation_engine: Literal["extractive", "llm"] | None = None
+    reflection_enabled: StrictBool | None = None
+    reflection_hour: Annotated[StrictInt, Field(ge=0, le=23, description="Local.")] | None = None
+    reflection_target: (
+        Annotated[StrictStr, Field(max_length=1200, description="As in a delivery; empty: not delivered.")]
+        | None
+    ) = None

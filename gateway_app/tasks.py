@@ -6,13 +6,18 @@ from celery.signals import worker_process_shutdown
 from django.conf import settings
 from django.utils import timezone
 
-from gateway_app import dispatch, sweep
-from gateway_app.rounds import Rounds
+from gateway_app import dispatch, reflection_schedule, sweep
+from sessions_app.rounds import Rounds
 
 
 @shared_task(name="gateway_app.tasks.sweep_sessions")
 def sweep_sessions() -> int:
     return sweep.run()
+
+
+@shared_task(name="gateway_app.tasks.write_reflections")
+def write_reflections() -> str:
+    return f"{reflection_schedule.run(timezone.now)} written"
 
 
 def _round(stopping: threading.Event) -> None:

@@ -181,7 +181,7 @@ def list_recent(request: HttpRequest, query: Query[schemas.RecentQuery]) -> Http
     return json_answer(log.recent(caller(request), **query.dict()))
 
 
-@messages_router.get("/{message_id}", response=answers({200: schemas.PlacedMessageOut}))
+@messages_router.get("/{message_id}", response=answers({200: schemas.OneMessageOut}))
 @requires("read")
 def read_message(request: HttpRequest, message_id: str) -> HttpResponse:
     return json_answer(log.one(caller(request), message_id))

@@ -9,6 +9,7 @@ from django.db.models.functions import Greatest
 
 from sessions_app.access import Caller
 from sessions_app.consolidation import ON_RESET, queue
+from sessions_app.handover import handed_over
 from sessions_app.models import Session
 from sessions_app.sessions import of, row_of
 
@@ -22,7 +23,11 @@ def end(session_pks: Sequence[int], reason: str, now: datetime) -> int:
     # Requests wait for each other: one of an earlier time may end what a later one began.
     ended_at = Greatest(F("created_at"), Value(now, DateTimeField()))
     ended = Session.objects.filter(pk__in=session_pks, ended_at__isnull=True).update(
-        ended_at=ended_at, end_reason=reason, reset_check_at=None, leased_until=None
+        ended_at=ended_at,
+        end_reason=reason,
+        reset_check_at=None,
+        leased_until=None,
+        consolidate_check_at=None,
     )
     queue(session_pks, ON_RESET, now)
     return ended
@@ -74,6 +79,7 @@ def _follow(new: Session, last: Session | None) -> None:
     if last is None:
         return
     new.previous_id = last.uid
+    new.carried = handed_over(last.summary, last.carried)
     new.was_auto_reset = last.end_reason in BY_POLICY
     new.reset_reason = last.end_reason if new.was_auto_reset else ""
     if new.source is None:

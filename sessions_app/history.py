@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from sessions_app import providers
 from sessions_app.access import Caller
+from sessions_app.handover import told
 from sessions_app.models import Message, Session
 from sessions_app.objects import Row, message_object, uid_text, utc
 from sessions_app.providers import Source
@@ -75,7 +76,7 @@ def _answer(
 def _body(session: Row, messages: Any, tokens: int, seqs: Sequence[int]) -> dict[str, Any]:
     return {
         "messages": messages,
-        "summary": session["summary"] or None,
+        "summary": told(session["summary"], session["carried"]),
         "tokens": tokens,
         "from_seq": min(seqs, default=None),
         "to_seq": max(seqs, default=None),

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from sessions_app import paging
 from sessions_app.access import Caller
+from sessions_app.consolidation import covering
 from sessions_app.models import Message, Session
 from sessions_app.objects import MESSAGE_COLUMNS, Row, message_id, message_object, uid_text
 from sessions_app.problems import NotFound
@@ -66,7 +67,7 @@ def one(caller: Caller, text: str) -> dict[str, Any]:
     uid, _, seq = text.partition(".")
     if not UID.match(uid) or not seq.isascii() or not seq.isdigit() or len(seq) > 18:
         raise NotFound("There is no such message.")
-    columns = (*MESSAGE_COLUMNS, "session__uid", "session__key")
+    columns = (*MESSAGE_COLUMNS, "session_id", "session__uid", "session__key")
     row = (
         Message.objects.filter(agent_id=caller.agent_id, session__uid=UUID(uid), seq=int(seq))
         .values(*columns)
@@ -74,7 +75,8 @@ def one(caller: Caller, text: str) -> dict[str, Any]:
     )
     if row is None or message_id(uid, row["seq"]) != text:
         raise NotFound("There is no such message.")
-    return _with_session(row, preview=False)
+    found = _with_session(row, preview=False)
+    return found | {"consolidation_id": covering(row["session_id"], row["seq"])}
 
 
 def _with_session(row: Row, preview: bool = True) -> dict[str, Any]:

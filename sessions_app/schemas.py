@@ -194,6 +194,10 @@ class PlacedMessageOut(MessageOut):
     session_key: str
 
 
+class OneMessageOut(PlacedMessageOut):
+    consolidation_id: str | None = Field(description="Of the consolidation that covers it.")
+
+
 class ListedMessageOut(PlacedMessageOut):
     truncated: bool = Field(description="Whether `result` is cut to its first 500 characters.")
 

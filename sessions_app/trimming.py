@@ -6,11 +6,13 @@ from uuid import UUID
 
 import orjson
 from django.db import connection
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Max, Min, Q, Sum
+from django.db.models.functions import Coalesce
 
 from sessions_app.access import Caller
+from sessions_app.consolidation import fall_back, tokens_left
 from sessions_app.history import visible
-from sessions_app.models import Kind, Message, Session, time_ordered_id
+from sessions_app.models import Consolidation, Kind, Message, Session, time_ordered_id
 from sessions_app.problems import Conflict, invalid
 from sessions_app.sessions import find, of
 from sessions_app.window import Turn, keep
@@ -26,7 +28,11 @@ FROM sessions_app_message WHERE session_id = %s AND seq < %s AND hidden_by = '' 
 
 def clear(caller: Caller, uid: UUID, now: datetime) -> Session:
     session = _open(caller, uid)
-    session.summary = ""
+    # The summaries and what was handed over tell of what is to be forgotten.
+    session.summary = session.carried = ""
+    Consolidation.objects.filter(session_id=session.pk, discarded_at__isnull=True).update(
+        discarded_at=now, discarded_by="clear"
+    )
     return _hide(session, Q(), "clear", now)
 
 
@@ -47,8 +53,8 @@ def rewind(caller: Caller, uid: UUID, to_seq: int, now: datetime) -> Session:
     if not visible(session).filter(seq=to_seq, role="user").exists():
         raise invalid(["body", "to_seq"], "It is not the seq of a user message in the window.", "value_error")
     if to_seq <= session.consolidated_through:
-        # The summary tells of what is taken back: what stays speaks for itself again.
-        session.consolidated_through, session.summary = 0, ""
+        # The summary tells of what is taken back; an earlier one does not, and the rest speaks for itself.
+        fall_back(session, to_seq, "rewind", now)
     return _hide(session, Q(seq__gte=to_seq), "rewind", now)
 
 
@@ -68,6 +74,8 @@ def fork(caller: Caller, uid: UUID, before_seq: int | None, key: str | None, now
         source=origin.source,
         metadata=origin.metadata,
         forked_from_id=origin.uid,
+        carried=origin.carried,
+        consolidate_check_at=now,
         created_at=now,
         updated_at=now,
         **_counted(origin, before),
@@ -95,7 +103,10 @@ def _unasked(extra: str | None) -> bool:
 def _hide(session: Session, which: Q, by: str, now: datetime) -> Session:
     Message.objects.filter(which, session_id=session.pk, hidden_by="").update(hidden_by=by)
     session.updated_at = max(now, session.updated_at)
-    session.save(update_fields=["summary", "consolidated_through", "updated_at"])
+    session.unconsolidated_tokens = tokens_left(session)
+    session.save(
+        update_fields=["summary", "carried", "consolidated_through", "unconsolidated_tokens", "updated_at"]
+    )
     return session
 
 
@@ -108,6 +119,7 @@ def _counted(origin: Session, before: int) -> dict[str, Any]:
         first_at=Min("created_at"),
         last_at=Max("created_at"),
         active_at=Max("created_at", filter=Q(role="user")),
+        unconsolidated_tokens=Coalesce(Sum("tokens"), 0),
         **counts,
     )
     return dict(found)

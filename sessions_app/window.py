@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 STAND_IN = "[The result of this tool call is not available.]"
-STAND_IN_TOKENS = 16
+STAND_IN_TOKENS = 17
 
 
 class Turn(NamedTuple):

@@ -18,7 +18,10 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(Agent)
 class AgentAdmin(Refusing):
     form = AgentForm
-    list_display = ("name", "timezone", "token_budget", "consolidate_after_minutes", "created_at")
+    list_display = (
+        "name", "timezone", "token_budget", "consolidate_after_minutes", "consolidation_engine",
+        "reflection_hour", "reflection_target", "created_at",
+    )  # fmt: skip
     search_fields = ("name",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:

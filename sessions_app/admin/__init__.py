@@ -1,4 +1,19 @@
+from sessions_app.admin.memory import (
+    ConsolidationAdmin,
+    ConsolidationJobAdmin,
+    MemoryRevisionAdmin,
+    ReflectionAdmin,
+    RunAdmin,
+)
 from sessions_app.admin.messages import MessageAdmin
 from sessions_app.admin.sessions import SessionAdmin
 
-__all__ = ["MessageAdmin", "SessionAdmin"]
+__all__ = [
+    "ConsolidationAdmin",
+    "ConsolidationJobAdmin",
+    "MemoryRevisionAdmin",
+    "MessageAdmin",
+    "ReflectionAdmin",
+    "RunAdmin",
+    "SessionAdmin",
+]

@@ -1,5 +1,6 @@
 """Tables, one module for each capability: constraints and nothing else."""
 
+from sessions_app.models.memory import Consolidation, MemoryRevision, Reflection, Run, ScheduleState
 from sessions_app.models.record import (
     KEY_LENGTH,
     Agent,
@@ -14,10 +15,15 @@ from sessions_app.models.record import (
 __all__ = [
     "KEY_LENGTH",
     "Agent",
+    "Consolidation",
     "ConsolidationJob",
     "IdempotentAnswer",
     "Kind",
+    "MemoryRevision",
     "Message",
+    "Reflection",
+    "Run",
+    "ScheduleState",
     "Session",
     "time_ordered_id",
 ]

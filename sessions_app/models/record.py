@@ -5,7 +5,7 @@ import time
 import uuid
 from typing import ClassVar
 
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.utils.timezone import now
@@ -13,6 +13,7 @@ from django.utils.timezone import now
 from sessions_app.strict_json import StoredJson
 
 KEY_LENGTH = 512
+ENGINES = [("extractive", "extractive"), ("llm", "llm")]
 
 
 def time_ordered_id() -> uuid.UUID:
@@ -34,6 +35,14 @@ class Agent(models.Model):
     timezone = models.CharField(max_length=64, default="UTC")
     token_budget = models.PositiveIntegerField(default=32_000, validators=[MinValueValidator(1)])
     consolidate_after_minutes = models.PositiveIntegerField(default=15, validators=[MinValueValidator(1)])
+    # The llm engine sends what was said to a server outside: an agent's operator has to ask for it.
+    consolidation_engine = models.CharField(max_length=10, choices=ENGINES, default="extractive")
+    reflection_enabled = models.BooleanField(default=True)
+    reflection_hour = models.PositiveSmallIntegerField(default=6, validators=[MaxValueValidator(23)])
+    # Where the report goes, as in a delivery; empty: it is only kept.
+    reflection_target = models.CharField(max_length=1200, blank=True)
+    # Null: to be worked out anew, after a change of the hour or the time zone.
+    next_reflection_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
     created_at = models.DateTimeField(default=now, editable=False)
     # Its reset policies once more, in the row that every request reads anyway. Written with the policies.
     reset_policies = models.TextField(default="[]", editable=False)
@@ -95,6 +104,12 @@ class Session(models.Model):
 
     consolidated_through = models.BigIntegerField(default=0)
     summary = models.TextField(blank=True)
+    # What the sessions before handed over, within a bound however long their chain is.
+    carried = models.TextField(blank=True)
+    # Estimated tokens of what the window shows and no summary covers.
+    unconsolidated_tokens = models.BigIntegerField(default=0)
+    # Nothing is to be condensed before this time: as with `reset_check_at`, activity leaves it alone.
+    consolidate_check_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -127,6 +142,11 @@ class Session(models.Model):
                 fields=["reset_check_at"],
                 condition=Q(ended_at__isnull=True, reset_check_at__isnull=False),
                 name="session_reset_due",
+            ),
+            models.Index(
+                fields=["consolidate_check_at"],
+                condition=Q(ended_at__isnull=True, consolidate_check_at__isnull=False),
+                name="session_consolidation_due",
             ),
         ]
 
@@ -213,6 +233,11 @@ class ConsolidationJob(models.Model):
     session = models.OneToOneField(Session, on_delete=models.CASCADE)
     trigger = models.CharField(max_length=8)
     created_at = models.DateTimeField(default=now)
+    attempts = models.PositiveIntegerField(default=0)
+    last_error = models.CharField(max_length=500, blank=True)
+    # When it is to be done next; while somebody does it, when they count as lost.
+    next_attempt_at = models.DateTimeField(default=now, db_index=True)
+    running = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return f"{self.session_id} ({self.trigger})"

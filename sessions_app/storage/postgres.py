@@ -30,10 +30,15 @@ WITH advanced AS (
   UPDATE sessions_app_session SET
     last_seq = last_seq + %s, messages_count = messages_count + %s, tool_calls_count = tool_calls_count + %s,
     errors_count = errors_count + %s, decisions_count = decisions_count + %s,
+    unconsolidated_tokens = unconsolidated_tokens + %s,
     first_at = LEAST(first_at, %s), last_at = GREATEST(last_at, %s),
     active_at = GREATEST(active_at, %s), updated_at = GREATEST(updated_at, %s),
     reset_check_at = CASE WHEN active_at IS NULL AND reset_check_at IS NOT NULL
-      THEN LEAST(reset_check_at, %s) ELSE reset_check_at END
+      THEN LEAST(reset_check_at, %s) ELSE reset_check_at END,
+    consolidate_check_at = CASE
+      WHEN consolidate_check_at IS NULL THEN %s
+      WHEN unconsolidated_tokens + %s > (SELECT token_budget FROM sessions_app_agent WHERE id = agent_id)
+      THEN LEAST(consolidate_check_at, %s) ELSE consolidate_check_at END
   WHERE uid = %s AND agent_id = %s AND ended_at IS NULL {{proof}}
   RETURNING *
 ), stored AS (
@@ -57,7 +62,7 @@ MANY = """SELECT advanced.agent_id, advanced.id,
       WITH ORDINALITY AS entry(kind, role, body, extra, plain, tokens, created_at, place)"""
 
 
-NOTHING = ", ".join(["NULL"] * FOUND_COLUMNS)
+NOTHING = ", ".join(["NULL"] * len(FOUND_COLUMNS))
 
 NEWEST = """
 SELECT seq, role, plain, tokens, body, extra, created_at FROM sessions_app_message
@@ -103,7 +108,8 @@ class PostgresStorage:
         if not rows:
             return None
         session, *newest = rows
-        return found_row(session[:FOUND_COLUMNS]), [Stored._make(row[FOUND_COLUMNS:]) for row in newest]
+        width = len(FOUND_COLUMNS)
+        return found_row(session[:width]), [Stored._make(row[width:]) for row in newest]
 
     def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
         return [Stored._make(row) for row in self.rows(NEWEST, (session_pk, below, limit))]
@@ -113,7 +119,8 @@ class PostgresStorage:
     ) -> dict[str, Any] | None:
         moved = moves(entries)
         condition, proven = _also(proof)
-        where = (*moved, now, moved.active_at, uid, agent_id, *proven)
+        looks = (now, moved.tokens, now)
+        where = (*moved, now, moved.active_at, *looks, uid, agent_id, *proven)
         if len(entries) == 1:
             return session_row(self.rows(_append(ONE, condition), (*where, *entries[0])))
         columns = [list(column) for column in zip(*entries, strict=True)]

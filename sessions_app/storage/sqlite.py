@@ -20,10 +20,15 @@ ADVANCE = f"""
 UPDATE sessions_app_session SET
   last_seq = last_seq + %s, messages_count = messages_count + %s, tool_calls_count = tool_calls_count + %s,
   errors_count = errors_count + %s, decisions_count = decisions_count + %s,
+  unconsolidated_tokens = unconsolidated_tokens + %s,
   first_at = MIN(COALESCE(first_at, '9999'), %s), last_at = MAX(COALESCE(last_at, ''), %s),
   active_at = NULLIF(MAX(COALESCE(active_at, ''), %s), ''), updated_at = MAX(updated_at, %s),
   reset_check_at = CASE WHEN active_at IS NULL AND reset_check_at IS NOT NULL
-    THEN MIN(reset_check_at, COALESCE(%s, reset_check_at)) ELSE reset_check_at END
+    THEN MIN(reset_check_at, COALESCE(%s, reset_check_at)) ELSE reset_check_at END,
+  consolidate_check_at = CASE
+    WHEN consolidate_check_at IS NULL THEN %s
+    WHEN unconsolidated_tokens + %s > (SELECT token_budget FROM sessions_app_agent WHERE id = agent_id)
+    THEN MIN(consolidate_check_at, %s) ELSE consolidate_check_at END
 WHERE uid = %s AND agent_id = %s AND ended_at IS NULL
 RETURNING {RETURNING}
 """  # noqa: S608 - column names of our own
@@ -77,7 +82,8 @@ class SqliteStorage:
         counted = moves(entries)
         active_at = _text(counted.active_at) if counted.active_at else None
         times = (_text(counted.first_at), _text(counted.last_at), active_at or "", _text(now), active_at)
-        session = session_row(self.rows(ADVANCE, (*counted[:5], *times, uid.hex, agent_id)))
+        looks = (_text(now), counted.tokens, _text(now))
+        session = session_row(self.rows(ADVANCE, (*counted[:6], *times, *looks, uid.hex, agent_id)))
         if session is not None:
             first = session["last_seq"] - len(entries) + 1
             self._insert(

@@ -10,7 +10,7 @@ SESSION_COLUMNS = (
     "id", "uid", "key", "title", "platform", "chat_type", "source", "metadata", "created_at", "updated_at",
     "active_at", "ended_at", "end_reason", "previous_id", "forked_from_id", "leased_until", "was_auto_reset",
     "reset_reason", "last_seq", "messages_count", "tool_calls_count", "errors_count", "decisions_count",
-    "input_tokens", "output_tokens", "cost_usd", "consolidated_through",
+    "input_tokens", "output_tokens", "cost_usd", "consolidated_through", "unconsolidated_tokens",
 )  # fmt: skip
 
 JSON_COLUMNS = ("source", "metadata")
@@ -18,9 +18,8 @@ JSON_COLUMNS = ("source", "metadata")
 RETURNING = ", ".join(
     f'CAST("{column}" AS text)' if column in JSON_COLUMNS else f'"{column}"' for column in SESSION_COLUMNS
 )
-FOUND = f"{RETURNING}, summary"
-# All of them, for statements that bring other columns beside.
-FOUND_COLUMNS = len(SESSION_COLUMNS) + 1
+FOUND_COLUMNS = (*SESSION_COLUMNS, "summary", "carried")
+FOUND = f"{RETURNING}, summary, carried"
 
 
 class Stored(NamedTuple):
@@ -55,6 +54,7 @@ class Moves(NamedTuple):
     tool_calls: int
     errors: int
     decisions: int
+    tokens: int
     first_at: datetime
     last_at: datetime
     active_at: datetime | None
@@ -70,6 +70,7 @@ def moves(entries: Sequence[Entry]) -> Moves:
         kinds.count("tool_call"),
         kinds.count("error"),
         kinds.count("decision"),
+        sum(entry.tokens for entry in entries),
         min(times),
         max(times),
         max(user_times, default=None),
@@ -77,7 +78,7 @@ def moves(entries: Sequence[Entry]) -> Moves:
 
 
 def found_row(row: Sequence[Any]) -> dict[str, Any]:
-    return dict(zip((*SESSION_COLUMNS, "summary"), row, strict=True))
+    return dict(zip(FOUND_COLUMNS, row, strict=True))
 
 
 def session_row(rows: Sequence[Any]) -> dict[str, Any] | None:

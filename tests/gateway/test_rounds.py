@@ -1,6 +1,6 @@
 import threading
 
-from gateway_app.rounds import Rounds
+from sessions_app.rounds import Rounds
 from tests.operations.daybook import until
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 JSON = dict[str, Any]
-STAND_IN_TOKENS = 16
+STAND_IN_TOKENS = 17
 OPENAI_PARTS = {
     "user": {"text", "image_url", "input_audio", "file"},
     "assistant": {"text", "refusal"},

@@ -77,14 +77,14 @@ def test_the_default_budget_is_five_hundred_messages(api: Api) -> None:
 
 def test_tokens_are_the_estimate_of_what_is_sent(api: Api) -> None:
     session = api.open()
-    # 4 a message and one for four letters; the picture 3 and 2 for its path; the time 11.
-    api.append(session, user("1234"), assistant("12345678"), {**user("1234"), "media": ["/pix/pic"]})
-    assert api.window(session)["tokens"] == 5 + 6 + 10
-    assert seqs(api.window(session, "?max_tokens=21")) == (1, 3)
-    assert seqs(api.window(session, "?max_tokens=20")) == (3, 3)
-    assert api.window(session, "?timestamps=true")["tokens"] == 5 + 6 + 10 + 22
-    assert seqs(api.window(session, "?timestamps=true&max_tokens=42")) == (3, 3)
-    assert api.window(session, "?timestamps=true&format=raw")["tokens"] == 5 + 6 + 10
+    # 4 a message and one for four letters; the picture 4 and 3 for its path; the time 18.
+    api.append(session, user("abcd"), assistant("abcdefgh"), {**user("abcd"), "media": ["/pix/pic"]})
+    assert api.window(session)["tokens"] == 5 + 6 + 12
+    assert seqs(api.window(session, "?max_tokens=23")) == (1, 3)
+    assert seqs(api.window(session, "?max_tokens=22")) == (3, 3)
+    assert api.window(session, "?timestamps=true")["tokens"] == 5 + 6 + 12 + 36
+    assert seqs(api.window(session, "?timestamps=true&max_tokens=58")) == (3, 3)
+    assert api.window(session, "?timestamps=true&format=raw")["tokens"] == 5 + 6 + 12
 
 
 def test_other_kinds_are_not_in_the_window(api: Api) -> None:

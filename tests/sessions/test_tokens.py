@@ -1,4 +1,5 @@
-"""The estimate by hand: 4 ASCII characters a token, 3 bytes of anything else, 4 tokens a message."""
+"""The estimate by hand: a token is 4 ASCII letters or spaces, 2 digits or signs, 3 bytes of anything else;
+a message costs 4 more."""
 
 import pytest
 
@@ -18,6 +19,9 @@ from tests.sessions.conversations import JSON
         ("你好 hello", 2 + 2),
         ("é", 1),
         ("naïve", 1 + 1),
+        ("12345678", 4),
+        ("{}", 1),
+        ("x = 1;", 3),
         ("🙂", 2),
         ("привет", 4),
     ],
@@ -31,13 +35,13 @@ def test_a_text(text: str, tokens: int) -> None:
     [
         ({"role": "user", "content": ""}, 4),
         ({"role": "user", "content": None}, 4),
-        ({"role": "user", "content": "12345678"}, 4 + 2),
-        ({"role": "assistant", "content": "1234", "reasoning_content": "12345678"}, 4 + 1 + 2),
-        # {"type":"text","text":"hi"} is 27 characters.
-        ({"role": "user", "content": [{"type": "text", "text": "hi"}]}, 4 + 7),
+        ({"role": "user", "content": "abcdefgh"}, 4 + 2),
+        ({"role": "assistant", "content": "abcd", "reasoning_content": "abcdefgh"}, 4 + 1 + 2),
+        # {"type":"text","text":"hi"} is 14 letters and 13 signs.
+        ({"role": "user", "content": [{"type": "text", "text": "hi"}]}, 4 + 10),
         ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x" * 9000}}]}, 4 + 1000),
-        # [{"id":"a","function":{"name":"f"}}] is 36 characters.
-        ({"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f"}}]}, 4 + 9),
+        # [{"id":"a","function":{"name":"f"}}] is 16 letters and 20 signs.
+        ({"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f"}}]}, 4 + 14),
     ],
 )
 def test_a_message(message: JSON, tokens: int) -> None:
@@ -45,8 +49,8 @@ def test_a_message(message: JSON, tokens: int) -> None:
 
 
 def test_media_cost_what_their_lines_do() -> None:
-    user = {"role": "user", "content": "1234"}
-    assert estimate_message(user, ["/a/b.png", "/c.png"]) == 4 + 1 + (3 + 2) + (3 + 2)
+    user = {"role": "user", "content": "abcd"}
+    assert estimate_message(user, ["/a/b.png", "/c.png"]) == 4 + 1 + (4 + 3) + (4 + 2)
     assert estimate_message({**user, "role": "assistant"}, ["/a/b.png"]) == 4 + 1
 
 

@@ -1,4 +1,4 @@
-"""Lets a worker process send while its tasks go on: a receiver that hangs must not hold up a sweep."""
+"""Lets a worker process do slow work while its tasks go on: what hangs outside must not hold up a sweep."""
 
 import threading
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Rounds:
                 self._round(self._stopping)
             except Exception:
                 # The rows are there still; the schedule asks again.
-                log.exception("a round of deliveries failed")
+                log.exception("a round failed")
             finally:
                 connections.close_all()
 
