@@ -15,6 +15,7 @@ import gateway_app.deliveries_api
 import gateway_app.platforms_api
 import gateway_app.resets_api
 import sessions_app.api
+import sessions_app.search_api
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
 from sessions_app.problems import FieldError, Invalid, Problem, problem_answer
@@ -41,6 +42,7 @@ api.add_router("/deliveries", gateway_app.deliveries_api.router)
 api.add_router("/sessions", gateway_app.context_api.router)
 api.add_router("/sessions", sessions_app.api.router)
 api.add_router("/messages", sessions_app.api.messages_router)
+api.add_router("", sessions_app.search_api.router)
 
 
 @api.exception_handler(Problem)

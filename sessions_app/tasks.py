@@ -1,9 +1,33 @@
+import structlog
 from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import idempotency
+from sessions_app.embedding import NoEmbeddings
+from sessions_app.search import indexing, vectors
+from sessions_app.search.duty import work_off
+
+log = structlog.get_logger(__name__)
+
+# Long enough to catch up by thousands, short enough to leave the worker to others.
+SEARCH_SECONDS = 20.0
 
 
 @shared_task(name="sessions_app.tasks.forget_idempotent_answers")
 def forget_idempotent_answers() -> int:
     return idempotency.forget(timezone.now())
+
+
+@shared_task(name="sessions_app.tasks.feed_search")
+def feed_search() -> int:
+    return work_off("index", indexing.step, SEARCH_SECONDS) if indexing.is_due(timezone.now()) else 0
+
+
+@shared_task(name="sessions_app.tasks.embed_messages")
+def embed_messages() -> int:
+    try:
+        return work_off(vectors.DUTY, vectors.step, SEARCH_SECONDS) if vectors.is_due() else 0
+    except NoEmbeddings as missing:
+        # What waits stays marked; the next run tries again.
+        log.warning("no vectors", reason=str(missing))
+        return 0

@@ -10,6 +10,7 @@ from sessions_app.models.record import (
     Session,
     time_ordered_id,
 )
+from sessions_app.models.search import SearchDuty, SearchErasure, SearchPage, SearchSegment, SearchVector
 
 __all__ = [
     "KEY_LENGTH",
@@ -18,6 +19,11 @@ __all__ = [
     "IdempotentAnswer",
     "Kind",
     "Message",
+    "SearchDuty",
+    "SearchErasure",
+    "SearchPage",
+    "SearchSegment",
+    "SearchVector",
     "Session",
     "time_ordered_id",
 ]

@@ -95,6 +95,10 @@ class Session(models.Model):
 
     consolidated_through = models.BigIntegerField(default=0)
     summary = models.TextField(blank=True)
+    # Up to which seq the index for search has it, and then the vectors. What lies behind is pending: an
+    # append marks it by its own counter, and seqs are committed in their order, so that none is passed over.
+    searched_through = models.BigIntegerField(default=0, editable=False)
+    embedded_through = models.BigIntegerField(default=0, editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -127,6 +131,16 @@ class Session(models.Model):
                 fields=["reset_check_at"],
                 condition=Q(ended_at__isnull=True, reset_check_at__isnull=False),
                 name="session_reset_due",
+            ),
+            models.Index(
+                fields=["agent", "id"],
+                condition=Q(last_seq__gt=F("searched_through")),
+                name="session_search_pending",
+            ),
+            models.Index(
+                fields=["agent", "id"],
+                condition=Q(searched_through__gt=F("embedded_through")),
+                name="session_embedding_pending",
             ),
         ]
 
