@@ -9,7 +9,7 @@ from sessions_app.search.filters import Filters
 from sessions_app.search.postings import Mask, Page, decode_mask
 from sessions_app.search.query import Alternative, Atom, Query, Words
 from sessions_app.search.segments import Segment, read
-from sessions_app.search.words import RUN, literal_grams
+from sessions_app.search.words import literal_terms
 
 # Of a long text a few places tell enough.
 MOST_GRAMS = 5
@@ -34,16 +34,12 @@ def needs_of(atom: Atom) -> Needs:
             return Needs(words, exact=len(words) == 1)
         opened = _text_needs(atom.open_end)
         return Needs(words + opened.terms, opened.beginning)
-    if RUN.fullmatch(atom.text):
-        pairs = [atom.text[place : place + 2] for place in range(len(atom.text) - 1)] or [atom.text]
-        return Needs(tuple(f"w{pair}" for pair in _some(pairs)))
     return _text_needs(atom.text)
 
 
 def _text_needs(text: str) -> Needs:
-    if len(text) < 3:
-        return Needs(beginning=f"g{text}")
-    return Needs(tuple(f"g{gram}" for gram in _some(literal_grams(text))))
+    terms = literal_terms(text)
+    return Needs(tuple(_some(terms))) if terms else Needs(beginning=f"g{text}")
 
 
 def _some(grams: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ Small segments are merged into larger ones, so that a search looks at few.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -61,7 +62,11 @@ ORDER BY m.session_id, m.seq LIMIT %s
 
 def step(now: datetime) -> bool:
     """The next piece of work; whether there may be more."""
-    return _purge_next(now) or _index_next(now) or _merge_next(now) or _tidy(now)
+    try:
+        return _purge_next(now) or _index_next(now) or _merge_next(now) or _tidy(now)
+    except Stale:
+        # Whoever erased a session has rewritten a segment meanwhile.
+        return True
 
 
 def is_due(now: datetime) -> bool:
@@ -78,14 +83,16 @@ def _index_next(now: datetime) -> bool:
     if agent_id is None:
         return False
     rows = list(_batch(agent_id))
-    number = segments.write(agent_id, segments.build([indexed(row) for row in rows]), now) if rows else None
+    if not rows:
+        return False
+    number = segments.write(agent_id, segments.build([indexed(row) for row in rows]), now)
     try:
         commit(lambda: _show(number, rows))
     except Stale:
         # A session was erased, or somebody else was faster: nothing of this batch was marked.
         log.info("search index: a batch was overtaken", messages=len(rows))
-        segments.drop([number] if number else [])
-    return bool(rows)
+        segments.drop([number])
+    return True
 
 
 def pending_sessions() -> Any:
@@ -111,22 +118,13 @@ def _batch(agent_id: int) -> Iterator[Pending]:
 
 def indexed(row: Pending) -> Indexed:
     folded = fold(searched_text(row.body))
-    return Indexed(
-        row.message,
-        microseconds(utc(row.at)),
-        [
-            *map("w".__add__, word_terms(folded)),
-            *map("g".__add__, grams(folded)),
-            *map("ftool=".__add__, set(tools_in(row.body))),
-            f"fkind={row.kind}",
-            f"frole={row.role}",
-            f"fplatform={row.platform}",
-            f"s{row.session}",
-        ],
-    )
+    labels = {f"kind={row.kind}", f"role={row.role}", f"platform={row.platform}"}
+    labels.update(f"tool={tool}" for tool in tools_in(row.body))
+    terms = (labels, grams(folded), (str(row.session),), word_terms(folded))
+    return Indexed(row.message, microseconds(utc(row.at)), terms)
 
 
-def _show(number: int | None, rows: Sequence[Pending]) -> None:
+def _show(number: int, rows: Sequence[Pending]) -> None:
     """The segment is there, and its messages are no longer pending: both or neither."""
     for session, group in groupby(rows, key=lambda row: row.session):
         first, *rest = group
@@ -134,8 +132,7 @@ def _show(number: int | None, rows: Sequence[Pending]) -> None:
         marked = Session.objects.filter(pk=session, searched_through=first.through)
         if not marked.update(searched_through=last.seq):
             raise Stale
-    if number is not None:
-        segments.exchange([], number)
+    segments.exchange([], [number])
 
 
 def _merge_next(now: datetime) -> bool:
@@ -170,11 +167,11 @@ def to_merge(found: Sequence[tuple[int, int]]) -> list[int]:
 
 def _replace(agent_id: int, old: Sequence[int], now: datetime, without: Any = None) -> None:
     contents = segments.merge(segments.load(old), without)
-    new = segments.write(agent_id, contents, now) if contents else None
+    new = [segments.write(agent_id, contents, now)] if contents else []
     try:
         commit(lambda: segments.exchange(old, new))
     except Stale:
-        segments.drop([new] if new else [])
+        segments.drop(new)
         raise
     segments.drop(old)
 
@@ -190,26 +187,32 @@ def forget(agent_id: int, session: int, now: datetime) -> None:
     """Runs inside the transaction that erases a session: the index follows at once, or by the task."""
     SearchVector.objects.filter(session_id=session)._raw_delete("default")
     SearchErasure.objects.create(agent_id=agent_id, session=session, created_at=now)
-    transaction.on_commit(lambda: purge(agent_id, session, now, most=SMALL))
+    transaction.on_commit(lambda: _purge_now(agent_id, session, now))
+
+
+def _purge_now(agent_id: int, session: int, now: datetime) -> None:
+    # Where segments are merged meanwhile, the task does it.
+    with suppress(Stale):
+        purge(agent_id, session, now, most=SMALL)
 
 
 def purge(agent_id: int, session: int, now: datetime, *, most: int = MOST_DOCUMENTS * 1024) -> bool:
-    """Take an erased session out of the index; left to the task where that is more than `most` documents."""
+    """Take an erased session out of the index; whether that is done. Not where it is more than `most`."""
     found = _segments_with(agent_id, session)
     if sum(segment.count for segment, _ in found) > most:
         return False
     for segment, messages in found:
         _replace(agent_id, [segment.id], now, without=messages)
+    if SearchSegment.objects.filter(agent_id=agent_id, live=False).exists():
+        # One that is being written may hold the session too: to be looked at once more.
+        return False
     commit(lambda: SearchErasure.objects.filter(agent_id=agent_id, session=session).delete())
     return True
 
 
 def _purge_next(now: datetime) -> bool:
     waiting = SearchErasure.objects.order_by("pk").first()
-    if waiting is None:
-        return False
-    purge(waiting.agent_id, waiting.session, now)
-    return True
+    return waiting is not None and purge(waiting.agent_id, waiting.session, now)
 
 
 def _segments_with(agent_id: int, session: int) -> list[tuple[Segment, Any]]:

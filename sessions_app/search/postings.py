@@ -4,6 +4,7 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ MOST_DOCUMENTS = 65_536
 PAGE_BYTES = 8_192
 BLOCK = 256
 LIST, BITS, BLOCKS = b"\0", b"\1", b"\2"
-NUMBER = np.dtype("<u4")
+# No entry is longer: a bit for each document is the most.
+NUMBER = np.dtype("<u2")
 # No text in UTF-8 has it.
 SEPARATOR = b"\xff"
 
@@ -46,8 +48,8 @@ def decode(data: bytes, documents: int) -> Places:
     blocks = -(-documents // BLOCK)
     counts = np.frombuffer(data, np.uint8, blocks, 1)
     low = np.frombuffer(data, np.uint8, offset=1 + blocks)
-    places: Places = np.repeat(np.arange(blocks, dtype=np.int64) << 8, counts) + low
-    return places
+    starts = np.arange(blocks, dtype=np.int64) * BLOCK
+    return np.repeat(starts, counts) + low.astype(np.int64)
 
 
 def decode_mask(data: bytes, documents: int) -> Mask:
@@ -73,19 +75,22 @@ class Page(NamedTuple):
 
 
 def write_page(page: Page) -> bytes:
-    terms = SEPARATOR.join(page.terms)
-    sizes = np.array([len(page.terms), len(terms), *map(len, page.entries)], NUMBER)
-    return sizes.tobytes() + terms + b"".join(page.entries)
+    sizes = np.array([*map(len, page.entries)], NUMBER).tobytes()
+    head = zlib.compress(sizes + SEPARATOR.join(page.terms), 1)
+    return (
+        len(page.terms).to_bytes(2, "little")
+        + len(head).to_bytes(4, "little")
+        + head
+        + b"".join(page.entries)
+    )
 
 
 def read_page(data: bytes) -> Page:
-    count, length = np.frombuffer(data, NUMBER, 2).tolist()
-    ends = np.frombuffer(data, NUMBER, count, 8).cumsum().tolist()
-    start = 8 + 4 * count
-    terms = data[start : start + length].split(SEPARATOR)
-    start += length
-    entries = [data[start + begin : start + end] for begin, end in zip([0, *ends], ends, strict=False)]
-    return Page(terms, entries)
+    count, start = int.from_bytes(data[:2], "little"), 6 + int.from_bytes(data[2:6], "little")
+    head = zlib.decompress(data[6:start])
+    ends = (np.frombuffer(head, NUMBER, count).cumsum(dtype=np.int64) + start).tolist()
+    entries = [data[begin:end] for begin, end in pairwise([start, *ends])]
+    return Page(head[NUMBER.itemsize * count :].split(SEPARATOR), entries)
 
 
 def pages(entries: Iterable[tuple[bytes, bytes]]) -> Iterator[Page]:

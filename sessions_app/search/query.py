@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
-from sessions_app.search.words import IS_CJK, Unit, fold, units
+from sessions_app.search.words import IS_CJK, UNIT, fold, term_of, words
 
 MOST_CHARACTERS = 10_000
 # A pasted page is looked for by its first words.
@@ -34,16 +35,17 @@ class Document:
         return fold(self.text)
 
     @cached_property
-    def units(self) -> list[Unit]:
-        return units(self.folded)
+    def words(self) -> list[str]:
+        return words(self.folded)
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """Where each term stands among the units."""
-        found: dict[str, list[int]] = {}
-        for place, unit in enumerate(self.units):
-            found.setdefault(unit.term, []).append(place)
-        return found
+    def terms(self) -> list[str]:
+        return list(map(term_of, self.words))
+
+    @cached_property
+    def places(self) -> list[Span]:
+        """Where each word stands."""
+        return [match.span() for match in UNIT.finditer(self.folded)]
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,17 @@ class Literal:
 
     text: str
 
+    def is_in(self, document: Document) -> bool:
+        return self.text in document.folded
+
+    def count(self, document: Document) -> int:
+        return document.folded.count(self.text)
+
     def spans(self, document: Document) -> Iterator[Span]:
         start = document.folded.find(self.text)
         while start >= 0:
             yield start, start + len(self.text)
             start = document.folded.find(self.text, start + len(self.text))
-
-    def is_in(self, document: Document) -> bool:
-        return self.text in document.folded
 
 
 @dataclass(frozen=True)
@@ -69,26 +74,29 @@ class Words:
     terms: tuple[str, ...]
     open_end: str = ""
 
-    def spans(self, document: Document) -> Iterator[Span]:
-        for first in self._starts(document):
-            last = first + len(self.terms) + bool(self.open_end) - 1
-            if self._fits(document.units, first, last):
-                yield document.units[first].start, document.units[last].end
-
     def is_in(self, document: Document) -> bool:
         if len(self.terms) == 1 and not self.open_end:
-            return self.terms[0] in document.places
-        return next(self.spans(document), None) is not None
+            return self.terms[0] in document.terms
+        return next(self._starts(document), None) is not None
 
-    def _starts(self, document: Document) -> Sequence[int]:
-        return document.places.get(self.terms[0], ()) if self.terms else range(len(document.units))
+    def count(self, document: Document) -> int:
+        if len(self.terms) == 1 and not self.open_end:
+            return document.terms.count(self.terms[0])
+        return sum(1 for _ in self._starts(document))
 
-    def _fits(self, found: Sequence[Unit], first: int, last: int) -> bool:
-        if last >= len(found):
-            return False
-        if self.open_end and not found[last].word.startswith(self.open_end):
-            return False
-        return all(found[first + place].term == term for place, term in enumerate(self.terms))
+    def spans(self, document: Document) -> Iterator[Span]:
+        last = len(self.terms) + bool(self.open_end) - 1
+        for first in self._starts(document):
+            yield document.places[first][0], document.places[first + last][1]
+
+    def _starts(self, document: Document) -> Iterator[int]:
+        """At which of the words it begins."""
+        wanted, count = list(self.terms), len(self.terms)
+        for first in range(len(document.terms) - count + (not self.open_end)):
+            if document.terms[first : first + count] == wanted and (
+                not self.open_end or document.words[first + count].startswith(self.open_end)
+            ):
+                yield first
 
 
 Atom = Literal | Words
@@ -154,38 +162,24 @@ def _atoms(chunk: re.Match[str]) -> tuple[bool, list[Atom]]:
     if chunk[3] is None:
         return bool(chunk[1]), _of(chunk[2], quoted=True)
     text = chunk[3]
-    negative = len(text) > 1 and text.startswith("-") and bool(units(fold(text)))
+    negative = len(text) > 1 and text.startswith("-") and bool(words(fold(text)))
     return negative, _of(text[1:] if negative else text, quoted=False)
 
 
 def _of(text: str, *, quoted: bool) -> list[Atom]:
     folded = fold(text).strip()
-    found = units(folded)
+    found = words(folded)
     if not found:
         return [Literal(folded)] if folded else []
-    if any(IS_CJK.match(unit.term) for unit in found):
+    if any(map(IS_CJK.match, found)):
         return list(_mixed(found))
     prefix = not quoted and folded.endswith("*") and folded[-2:-1].isalnum()
-    terms = tuple(unit.term for unit in found)
-    return [Words(terms[:-1], found[-1].word) if prefix else Words(terms)]
+    terms = tuple(map(term_of, found))
+    return [Words(terms[:-1], found[-1]) if prefix else Words(terms)]
 
 
-def _mixed(found: Sequence[Unit]) -> Iterator[Atom]:
+def _mixed(found: Sequence[str]) -> Iterator[Atom]:
     """Runs of characters as they stand, what is between them as words."""
-    run = ""
-    words: list[str] = []
-    for unit in found:
-        if IS_CJK.match(unit.term):
-            run += unit.term
-            if words:
-                yield Words(tuple(words))
-                words = []
-        else:
-            if run:
-                yield Literal(run)
-                run = ""
-            words.append(unit.term)
-    if run:
-        yield Literal(run)
-    if words:
-        yield Words(tuple(words))
+    for is_cjk, group in groupby(found, key=lambda word: bool(IS_CJK.match(word))):
+        some = list(group)
+        yield Literal("".join(some)) if is_cjk else Words(tuple(map(term_of, some)))

@@ -16,8 +16,8 @@ FUSION = 60
 
 def scores(query: Query, documents: Sequence[Document]) -> list[float]:
     """How much each document is about what was asked, among these documents."""
-    counts = [[sum(1 for _ in atom.spans(document)) for atom in query.wanted] for document in documents]
-    lengths = [len(document.units) or 1 for document in documents]
+    counts = [[atom.count(document) for atom in query.wanted] for document in documents]
+    lengths = [len(document.terms) or 1 for document in documents]
     average = sum(lengths) / len(lengths) if lengths else 1
     having = [sum(1 for row in counts if row[place]) for place in range(len(query.wanted))]
     weights = [math.log(1 + (len(documents) - one + 0.5) / (one + 0.5)) for one in having]

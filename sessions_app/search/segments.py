@@ -3,6 +3,7 @@
 import heapq
 import secrets
 import threading
+from array import array
 from bisect import bisect_right
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 from sessions_app.commits import commit
 from sessions_app.models import SearchPage, SearchSegment
 from sessions_app.search.postings import (
+    LIST,
     Page,
     Places,
     decode,
@@ -35,6 +37,10 @@ from sessions_app.storage import storage
 SEGMENT_BITS, PAGE_BITS = 43, 20
 # A megabyte or so.
 PAGES_AT_ONCE = 128
+# Labels (role, tool, …), grams, sessions, words.
+KINDS = "fgsw"
+# Of an entry that is merged without numpy.
+SHORT = 64
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Per process: what is asked again and again is not read again. A segment of 65 536 takes 1 MB.
 SEGMENTS_KEPT = 64
@@ -52,7 +58,8 @@ class Indexed(NamedTuple):
 
     message: int
     at: int
-    terms: Iterable[str]
+    # One for each of KINDS.
+    terms: tuple[Iterable[str], ...]
 
 
 @dataclass(frozen=True)
@@ -89,12 +96,15 @@ class Segment:
 
 def build(documents: Sequence[Indexed]) -> Contents:
     ordered = sorted(documents, key=itemgetter(1, 0))
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, document in enumerate(ordered):
-        for term in document.terms:
-            places[term].append(place)
     count = len(ordered)
-    entries = ((term.encode(), encode(places[term], count)) for term in sorted(places))
+    kinds = zip(*(document.terms for document in ordered), strict=True)
+    places = [_places(terms) for terms in kinds]
+    # A kind's letter stands before all of its terms, and the letters are in their order.
+    entries = (
+        (f"{letter}{term}".encode(), encode(found[term], count))
+        for letter, found in zip(KINDS, places, strict=True)
+        for term in sorted(found)
+    )
     return Contents(
         np.array([document.message for document in ordered], np.int64),
         np.array([document.at for document in ordered], np.int64),
@@ -102,17 +112,26 @@ def build(documents: Sequence[Indexed]) -> Contents:
     )
 
 
+def _places(terms: Iterable[Iterable[str]]) -> Mapping[str, list[int]]:
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for place, of_document in enumerate(terms):
+        for term in of_document:
+            found[term].append(place)
+    return found
+
+
 def merge(segments: Sequence[Segment], without: Places | None = None) -> Contents | None:
     """All of their messages in one, but for those that are erased; None where nothing is left."""
     messages = np.concatenate([segment.messages for segment in segments])
     times = np.concatenate([segment.times for segment in segments])
     order = np.lexsort((messages, times))
-    # A message that two segments hold counts once.
+    # A message that two segments hold counts once; -1 stands for what is left out.
     keep = np.r_[True, np.diff(messages[order]) != 0]
     number = np.cumsum(keep) - 1
     if without is not None:
-        keep &= ~np.isin(messages[order], without)
-        number = np.where(np.isin(messages[order], without), -1, np.cumsum(keep) - 1)
+        gone = np.isin(messages[order], without)
+        keep &= ~gone
+        number = np.where(gone, -1, np.cumsum(keep) - 1)
     renumbered = np.empty(len(order), np.int64)
     renumbered[order] = number
     count = int(keep.sum())
@@ -124,13 +143,20 @@ def merge(segments: Sequence[Segment], without: Places | None = None) -> Content
 
 def _merged(segments: Sequence[Segment], maps: Sequence[Places], count: int) -> Iterator[tuple[bytes, bytes]]:
     streams = [_entries(place, segment) for place, segment in enumerate(segments)]
-    for term, found in groupby(heapq.merge(*streams, key=itemgetter(0)), key=itemgetter(0)):
-        parts = [maps[place][decode(data, segments[place].count)] for _, place, data in found]
-        places = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        places = np.unique(places)
-        places = places[places >= 0]
+    as_lists = [numbers.tolist() for numbers in maps]
+    for term, group in groupby(heapq.merge(*streams, key=itemgetter(0)), key=itemgetter(0)):
+        found = [(place, data) for _, place, data in group]
+        places: Sequence[int] | Places
+        if all(data[:1] == LIST and len(data) <= SHORT for _, data in found):
+            # Most terms are rare: for a few numbers Python is quicker than numpy.
+            numbers = {as_lists[place][one] for place, data in found for one in array("H", data[1:])}
+            places = sorted(numbers - {-1})
+        else:
+            parts = [maps[place][decode(data, segments[place].count)] for place, data in found]
+            places = np.unique(np.concatenate(parts))
+            places = places[1:] if places[0] < 0 else places
         if len(places):
-            yield term, encode(places.tolist() if len(places) < 64 else places, count)
+            yield term, encode(places, count)
 
 
 def _entries(place: int, segment: Segment) -> Iterator[tuple[bytes, int, bytes]]:
@@ -242,12 +268,11 @@ def write(agent_id: int, contents: Contents, now: datetime) -> int:
     return number
 
 
-def exchange(old: Sequence[int], new: int | None) -> None:
-    """Runs inside `commit`: one takes the place of others."""
+def exchange(old: Sequence[int], new: Sequence[int]) -> None:
+    """Runs inside `commit`: some take the place of others."""
     if SearchSegment.objects.filter(pk__in=old, live=True).update(live=False) < len(old):
         raise Stale
-    if new is not None:
-        SearchSegment.objects.filter(pk=new).update(live=True)
+    SearchSegment.objects.filter(pk__in=new).update(live=True)
 
 
 def drop(ids: Sequence[int]) -> None:

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, F, Sum
+from django.db.models import F, Sum
 from numpy.typing import NDArray
 
 from sessions_app.embedding import Embedder, NoEmbeddings, Vectors, embedder
-from sessions_app.models import SearchVector, Session
+from sessions_app.models import SearchVector
 from sessions_app.problems import Busy
 from sessions_app.search.filters import Filters
+from sessions_app.search.indexing import pending_sessions
 from sessions_app.search.reading import Found, Place, Reader, messages_by_number
-from sessions_app.search.vectors import unpacked
+from sessions_app.search.vectors import pending, unpacked
 
 # Of one agent, and of all agents that were asked for last; older messages are then found by words alone.
 AGENT_BYTES = 64 * 1024 * 1024
@@ -104,9 +105,14 @@ def _read(
 
 
 def _notes(agent_id: int, looked_at: int) -> list[str]:
-    sessions = Session.objects.filter(agent_id=agent_id, last_seq__gt=F("embedded_through"))
-    told = sessions.aggregate(missing=Sum(F("last_seq") - F("embedded_through")), sessions=Count("pk"))
-    missing = told["missing"] or 0
+    # Two sums, each by an index of what is left to do.
+    unindexed = (
+        pending_sessions().filter(agent_id=agent_id).aggregate(n=Sum(F("last_seq") - F("searched_through")))
+    )
+    unmade = (
+        pending().filter(agent_id=agent_id).aggregate(n=Sum(F("searched_through") - F("embedded_through")))
+    )
+    missing = (unindexed["n"] or 0) + (unmade["n"] or 0)
     if missing and not looked_at:
         return [
             f"No message has a vector yet; {missing} wait for theirs. Until then search by words finds them."

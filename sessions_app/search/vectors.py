@@ -100,8 +100,8 @@ def _renew(model: str) -> bool:
 def packed(vector: Vectors) -> bytes:
     """A quarter of its size: whole numbers, and what the largest of them stands for."""
     scale = np.float32(np.abs(vector).max() / 127 or 1)
-    head: bytes = scale.tobytes()
-    return head + np.rint(vector / scale).astype(np.int8).tobytes()
+    numbers: bytes = np.rint(vector / scale).astype(np.int8).tobytes()
+    return bytes(scale.tobytes()) + numbers
 
 
 def unpacked(rows: list[bytes], dimensions: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

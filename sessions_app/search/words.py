@@ -4,7 +4,6 @@ import re
 import unicodedata
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from sessions_app.search.stemming import stem
 
@@ -21,23 +20,15 @@ LONGEST_TERM = 64
 END = "\x00\x00"
 
 
-class Unit(NamedTuple):
-    """A word in its stem, or one character of a script without spaces, and where it stands."""
-
-    term: str
-    word: str
-    start: int
-    end: int
-
-
 def fold(text: str) -> str:
     """One form for all cases and for composed and combining letters."""
     folded = text.casefold()
     return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
 
 
-def units(folded: str) -> list[Unit]:
-    return [Unit(term_of(match[0]), match[0], match.start(), match.end()) for match in UNIT.finditer(folded)]
+def words(folded: str) -> list[str]:
+    """As they stand: words, and single characters of a script without spaces."""
+    return UNIT.findall(folded)
 
 
 @lru_cache(maxsize=65_536)
@@ -53,7 +44,7 @@ def term_of(word: str) -> str:
 
 def word_terms(folded: str) -> set[str]:
     """Each word once; scripts without spaces by single characters and by pairs."""
-    found = set(map(term_of, set(UNIT.findall(folded))))
+    found = set(map(term_of, words(folded)))
     if not folded.isascii():
         for run in RUN.findall(folded):
             found.update(map("".join, pairwise(run)))
@@ -61,11 +52,16 @@ def word_terms(folded: str) -> set[str]:
 
 
 def grams(folded: str) -> set[str]:
-    """Every three characters that follow each other."""
+    """Every three characters that follow each other, but for those that pairs tell of already."""
     padded = folded + END
-    return set(map("".join, zip(folded, padded[1:], padded[2:], strict=False)))
+    found = {padded[place : place + 3] for place in range(len(folded))}
+    return found if folded.isascii() else {gram for gram in found if not RUN.fullmatch(gram)}
 
 
-def literal_grams(folded: str) -> list[str]:
-    """Those that a text must have to contain this one; none where it is shorter than three."""
-    return [folded[place : place + 3] for place in range(len(folded) - 2)]
+def literal_terms(folded: str) -> list[str]:
+    """Terms of the index that every text with this one in it has; none where it is too short to tell."""
+    parts = [folded[place : place + 3] for place in range(len(folded) - 2)]
+    found = [f"g{part}" for part in parts if not RUN.fullmatch(part)]
+    for run in RUN.findall(folded):
+        found += [f"w{first}{second}" for first, second in pairwise(run)] or [f"w{run}"]
+    return found
