@@ -17,6 +17,7 @@ import gateway_app.platforms_api
 import gateway_app.resets_api
 import sessions_app.api
 import sessions_app.memory_api
+import sessions_app.search_api
 import skills_app.api
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
@@ -62,6 +63,7 @@ api.add_router("/skills", skills_app.api.router)
 api.add_router("/messages", sessions_app.api.messages_router)
 api.add_router("/sessions", sessions_app.memory_api.sessions_router)
 api.add_router("", sessions_app.memory_api.router)
+api.add_router("", sessions_app.search_api.router)
 
 
 @api.exception_handler(Problem)

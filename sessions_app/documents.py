@@ -63,3 +63,8 @@ def event_stream() -> dict[str, Any]:
             }
         },
     }
+
+
+def plain_text(description: str) -> dict[str, Any]:
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    return {"responses": {200: {"description": description, "content": content}}}

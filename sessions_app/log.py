@@ -51,7 +51,7 @@ def recent(caller: Caller, *, include_hidden: bool, cursor: str | None, limit: i
     if not include_hidden:
         found = found.filter(hidden_by="")
     if cursor is not None:
-        created_at, pk = _place(caller, *paging.decode(cursor, paging.uid, paging.seq))
+        created_at, pk = place_of(caller, *paging.decode(cursor, paging.uid, paging.seq))
         found = found.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=pk))
     columns = (*MESSAGE_COLUMNS, "session__uid", "session__key")
     rows = list(found.order_by("-created_at", "-pk").values(*columns)[: limit + 1])
@@ -85,7 +85,7 @@ def _with_session(row: Row, preview: bool = True) -> dict[str, Any]:
     return message | {"session_id": session_id, "session_key": row["session__key"]}
 
 
-def _place(caller: Caller, uid: UUID, seq: int) -> tuple[datetime, int]:
+def place_of(caller: Caller, uid: UUID, seq: int) -> tuple[datetime, int]:
     """A cursor names a message, whose inner number would tell how much others have stored."""
     row = (
         Message.objects.filter(agent_id=caller.agent_id, session__uid=uid, seq=seq)

@@ -26,6 +26,7 @@ from sessions_app.objects import (
     uid_text,
 )
 from sessions_app.problems import NotFound, invalid
+from sessions_app.search import indexing
 from sessions_app.storage import Reading, Stored, storage
 
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
@@ -89,7 +90,7 @@ def merged(metadata: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def erase(caller: Caller, uid: UUID) -> None:
+def erase(caller: Caller, uid: UUID, now: datetime) -> None:
     """The record goes, and with it what was answered about it."""
 
     def work() -> None:
@@ -97,6 +98,7 @@ def erase(caller: Caller, uid: UUID) -> None:
         # Rows by the hundred thousand go in one statement each, none of them fetched first.
         Message.objects.filter(session_id=session.pk)._raw_delete("default")
         IdempotentAnswer.objects.filter(session_id=session.pk)._raw_delete("default")
+        indexing.forget(caller.agent_id, session.pk, now)
         session.delete()
 
     commit(work)

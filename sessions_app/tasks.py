@@ -1,15 +1,23 @@
 import threading
 from typing import Any
 
+import structlog
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
 from sessions_app import consolidation_jobs, idempotency
+from sessions_app.embedding import NoEmbeddings
 from sessions_app.rounds import Rounds
+from sessions_app.search import indexing, vectors
+from sessions_app.search.duty import work_off
+
+log = structlog.get_logger(__name__)
 
 # A model may take a minute to answer: what is under way at the end is done again by another process.
 LAST_SECONDS = 2
+# Long enough to catch up by thousands, short enough to leave the worker to others.
+SEARCH_SECONDS = 20.0
 
 
 @shared_task(name="sessions_app.tasks.forget_idempotent_answers")
@@ -34,3 +42,18 @@ def consolidate_due() -> str:
 @worker_process_shutdown.connect(weak=False)
 def finish_round(**_: Any) -> None:
     rounds.finish(LAST_SECONDS)
+
+
+@shared_task(name="sessions_app.tasks.feed_search")
+def feed_search() -> int:
+    return work_off("index", indexing.step, SEARCH_SECONDS) if indexing.is_due(timezone.now()) else 0
+
+
+@shared_task(name="sessions_app.tasks.embed_messages")
+def embed_messages() -> int:
+    try:
+        return work_off(vectors.DUTY, vectors.step, SEARCH_SECONDS) if vectors.is_due() else 0
+    except NoEmbeddings as missing:
+        # What waits stays marked; the next run tries again.
+        log.warning("no vectors", reason=str(missing))
+        return 0

@@ -19,5 +19,5 @@ def add_schedules(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("config", "0001_schedules")]
+    dependencies = [("config", "0003_memory_schedules")]
     operations = [migrations.RunPython(add_schedules, migrations.RunPython.noop)]

@@ -19,7 +19,7 @@ UPDATE sessions_app_session SET unconsolidated_tokens = COALESCE((
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0001_initial"),
+        ("sessions_app", "0002_search"),
     ]
 
     operations = [

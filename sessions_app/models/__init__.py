@@ -11,6 +11,7 @@ from sessions_app.models.record import (
     Session,
     time_ordered_id,
 )
+from sessions_app.models.search import SearchDuty, SearchErasure, SearchPage, SearchSegment, SearchVector
 
 __all__ = [
     "KEY_LENGTH",
@@ -24,6 +25,11 @@ __all__ = [
     "Reflection",
     "Run",
     "ScheduleState",
+    "SearchDuty",
+    "SearchErasure",
+    "SearchPage",
+    "SearchSegment",
+    "SearchVector",
     "Session",
     "time_ordered_id",
 ]

@@ -110,6 +110,10 @@ class Session(models.Model):
     unconsolidated_tokens = models.BigIntegerField(default=0)
     # Nothing is to be condensed before this time: as with `reset_check_at`, activity leaves it alone.
     consolidate_check_at = models.DateTimeField(null=True, blank=True)
+    # Up to which seq the index for search has it, and then the vectors. What lies behind is pending: an
+    # append marks it by its own counter, and seqs are committed in their order, so that none is passed over.
+    searched_through = models.BigIntegerField(default=0, editable=False)
+    embedded_through = models.BigIntegerField(default=0, editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -147,6 +151,16 @@ class Session(models.Model):
                 fields=["consolidate_check_at"],
                 condition=Q(ended_at__isnull=True, consolidate_check_at__isnull=False),
                 name="session_consolidation_due",
+            ),
+            models.Index(
+                fields=["agent", "id"],
+                condition=Q(last_seq__gt=F("searched_through")),
+                name="session_search_pending",
+            ),
+            models.Index(
+                fields=["agent", "id"],
+                condition=Q(searched_through__gt=F("embedded_through")),
+                name="session_embedding_pending",
             ),
         ]
 

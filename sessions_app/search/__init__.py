@@ -1,0 +1,1 @@
+"""Search over everything that was recorded: `find.py` answers, `indexing.py` feeds the index."""
