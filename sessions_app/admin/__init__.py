@@ -1,4 +1,4 @@
 from sessions_app.admin.messages import MessageAdmin
-from sessions_app.admin.sessions import SessionAdmin
+from sessions_app.admin.sessions import SessionList
 
-__all__ = ["MessageAdmin", "SessionAdmin"]
+__all__ = ["MessageAdmin", "SessionList"]

@@ -57,6 +57,10 @@ class PostgresStorage:
             cursor: psycopg.Cursor[Any] = psycopg.Cursor(database.connection)
             return cursor.execute(statement, parameters, prepare=True, binary=True).fetchall()
 
+    def size(self) -> int:
+        """Bytes of the database on disk."""
+        return int(self.rows("SELECT pg_database_size(current_database())", ())[0][0])
+
     def session(self, agent_id: int, uid: UUID) -> dict[str, Any] | None:
         return found_row(self.rows(FIND, (uid, agent_id)))
 
