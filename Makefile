@@ -15,12 +15,13 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python;
 	$$python -c "$(FITS)" 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint imports types check-migrations test-sqlite test-postgres format docs bench lock migrations audit clean
+.PHONY: help run test lint imports types check-migrations test-sqlite test-postgres format docs screenshots bench lock migrations audit clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
-run: $(VENV)/run.stamp ## Set up and start Daybook; Ctrl-C stops it
+run: $(VENV)/run.stamp ## Set up and start Daybook; Ctrl-C stops it. DEMO=1 fills it with demo data first
+	@$(if $(DEMO),$(BIN)/python manage.py migrate --verbosity 0 && $(BIN)/python manage.py seed_demo)
 	@exec $(BIN)/python manage.py up
 
 test: lint imports types check-migrations test-sqlite test-postgres ## Everything: lint, types, migrations, tests on both databases
@@ -50,6 +51,9 @@ format: $(VENV)/dev.stamp ## Repair style where that can be done
 
 docs: $(VENV)/dev.stamp ## Write the generated pages of docs/
 	$(CHECK) $(BIN)/python manage.py api_docs
+
+screenshots: $(VENV)/dev.stamp ## Take the README's pictures from demo data (needs Chromium)
+	$(BIN)/python -m tests.browser.pictures
 
 bench: $(VENV)/dev.stamp ## Measure speed
 	$(BIN)/python manage.py bench

@@ -1,18 +1,33 @@
 """The Celery application, and the request id that travels with a task."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextvars import Token
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 from celery import Celery, Task
-from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
+from celery.signals import (
+    before_task_publish,
+    heartbeat_sent,
+    setup_logging,
+    task_postrun,
+    task_prerun,
+)
+
+from config import broker
 
 app = Celery("daybook")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 REQUEST_ID = "request_id"
+BEAT = "config.tasks.beat"
+# A worker's heart beats every other second: this often it is written down.
+NOTE_WORKER_EVERY = 10.0
+_noted_at = 0.0
+log = structlog.get_logger(__name__)
 _tokens: dict[str, Mapping[str, Token[Any]]] = {}
 
 
@@ -40,3 +55,25 @@ def bind_request_id(task_id: str, task: Task[Any, Any], **_: Any) -> None:
 @task_postrun.connect(weak=False)
 def restore_request_id(task_id: str, **_: Any) -> None:
     structlog.contextvars.reset_contextvars(**_tokens.pop(task_id))
+
+
+@before_task_publish.connect(sender=BEAT, weak=False)
+def note_scheduler(**_: Any) -> None:
+    _note(broker.record_scheduler)
+
+
+@heartbeat_sent.connect(weak=False)
+def note_worker(sender: Any, **_: Any) -> None:
+    global _noted_at  # noqa: PLW0603 - one heart in a process
+    if time.monotonic() - _noted_at >= NOTE_WORKER_EVERY:
+        _noted_at = time.monotonic()
+        name: str = sender.eventer.hostname
+        _note(lambda now: broker.record_worker(name, now))
+
+
+def _note(write: Callable[[datetime], None]) -> None:
+    try:
+        write(datetime.now(UTC))
+    except broker.Unavailable as error:
+        # That nothing is written is the sign itself.
+        log.debug("sign_lost", error=str(error))

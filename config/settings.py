@@ -42,7 +42,9 @@ INSTALLED_APPS = [
     "gateway_app",
     "skills_app",
     "django_celery_beat",
-    "django.contrib.admin",
+    # The theme of the console; its templates come before the admin's own.
+    "unfold.apps.BasicAppConfig",
+    "config.console.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -53,6 +55,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestLog",
     "config.middleware.SecurityMiddleware",
+    "config.middleware.ContentPolicy",
     "config.middleware.WhiteNoiseMiddleware",
     "config.middleware.SessionMiddleware",
     "config.middleware.CommonMiddleware",
@@ -80,6 +83,28 @@ TEMPLATES = [
         },
     },
 ]
+
+# The console's theme. Its colours stand in our own style sheet: a policy without inline styles forbids the
+# element that it would write them to.
+UNFOLD = {
+    "SITE_TITLE": "Daybook",
+    "SITE_HEADER": "Daybook",
+    "SITE_SUBHEADER": "Operator's console",
+    "SITE_SYMBOL": "menu_book",
+    "SITE_URL": None,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/daybook/icon.svg"}],
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "COLORS": {},
+    "BORDER_RADIUS": None,
+    "STYLES": ["/static/daybook/console.css"],
+    "SCRIPTS": ["/static/daybook/expressions.js", "/static/daybook/console.js"],
+    "SIDEBAR": {
+        "show_search": False,
+        "show_all_applications": False,
+        "navigation": "config.console.navigation.navigation",
+    },
+}
 
 # Storage.
 DURABLE = env.boolean("DAYBOOK_DURABLE", True)
@@ -213,13 +238,16 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
+DATETIME_FORMAT, DATE_FORMAT, TIME_FORMAT = "j M Y, H:i", "j M Y", "H:i"
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None

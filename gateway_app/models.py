@@ -203,6 +203,7 @@ class Delivery(models.Model):
             models.Index(
                 fields=["agent", "platform"], condition=Q(state="sending"), name="delivery_under_way"
             ),
+            models.Index(fields=["id"], condition=Q(state="dead"), name="delivery_dead"),
         ]
 
     def __str__(self) -> str:

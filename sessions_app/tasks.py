@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
-from sessions_app import consolidation_jobs, idempotency
+from sessions_app import activity, consolidation_jobs, idempotency
 from sessions_app.embedding import NoEmbeddings
 from sessions_app.rounds import Rounds
 from sessions_app.search import indexing, vectors
@@ -57,3 +57,8 @@ def embed_messages() -> int:
         # What waits stays marked; the next run tries again.
         log.warning("no vectors", reason=str(missing))
         return 0
+
+
+@shared_task(name="sessions_app.tasks.count_activity")
+def count_activity() -> int:
+    return activity.run(timezone.now())

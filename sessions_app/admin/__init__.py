@@ -6,7 +6,7 @@ from sessions_app.admin.memory import (
     RunAdmin,
 )
 from sessions_app.admin.messages import MessageAdmin
-from sessions_app.admin.sessions import SessionAdmin
+from sessions_app.admin.sessions import SessionList
 
 __all__ = [
     "ConsolidationAdmin",
@@ -15,5 +15,5 @@ __all__ = [
     "MessageAdmin",
     "ReflectionAdmin",
     "RunAdmin",
-    "SessionAdmin",
+    "SessionList",
 ]

@@ -1,83 +1,128 @@
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
+from django.utils import timezone
 
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.models import Agent, Session
+from sessions_app.storage import storage
 
 LOOKED_AT = 1000
+# Words are looked for in keys, titles and people of this many of the newest sessions that fit the filters.
+SEARCHED = 10_000
+NAMES = ("key", "title", "source__user_name", "source__chat_name")
+REASONS = ("idle", "daily", "all", "reset", "switched")
 
 
-class IsOpen(admin.SimpleListFilter):
-    title, parameter_name = "state", "open"
+class Choice(admin.SimpleListFilter):
+    """One of a few values, each of which is found by an index."""
+
+    choices_: tuple[tuple[str, str], ...] = ()
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "open"), ("no", "ended")]
+        return list(self.choices_)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in ("yes", "no"):
-            return queryset
-        return queryset.filter(ended_at__isnull=self.value() == "yes")
+        known = dict(self.lookup_choices)
+        return queryset.filter(self.chosen(self.value() or "")) if self.value() in known else queryset
+
+    def chosen(self, value: str) -> Q:
+        raise NotImplementedError
 
 
-class OfPlatform(admin.SimpleListFilter):
+class IsOpen(Choice):
+    title, parameter_name = "state", "open"
+    choices_ = (("yes", "open"), ("no", "ended"))
+
+    def chosen(self, value: str) -> Q:
+        return Q(ended_at__isnull=value == "yes")
+
+
+class OfPlatform(Choice):
     """By the platforms of the newest sessions: to ask for all that ever were would read the whole table."""
 
     title, parameter_name = "platform", "platform"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         newest = Session.objects.order_by("-pk").values_list("platform", flat=True)[:LOOKED_AT]
-        return [(name, name) for name in sorted(set(newest)) if name]
+        return [(name, name) for name in sorted({*newest, self.used_parameters.get("platform", "")}) if name]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(platform=self.value())
+    def chosen(self, value: str) -> Q:
+        return Q(platform=value)
 
 
-class OfChatType(admin.SimpleListFilter):
+class OfChatType(Choice):
     title, parameter_name = "chat type", "chat_type"
+    choices_ = tuple((name, name) for name in ("dm", "group", "channel", "thread"))
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in ("dm", "group", "channel", "thread")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(chat_type=self.value())
+    def chosen(self, value: str) -> Q:
+        return Q(chat_type=value)
 
 
-@admin.register(Session)
-class SessionAdmin(ReadOnly, LongList):
-    list_display = (
-        "__str__", "agent", "platform", "chat_type", "messages_count", "updated_at", "ended_at", "end_reason",
-    )  # fmt: skip
+class EndedBy(Choice):
+    title, parameter_name = "reason of the end", "reason"
+    choices_ = tuple((name, name) for name in REASONS)
+
+    def chosen(self, value: str) -> Q:
+        # With what the index says of its rows, so that it is used.
+        return Q(ended_at__isnull=False, end_reason=value)
+
+
+class HasErrors(Choice):
+    title, parameter_name = "errors", "errors"
+    choices_ = (("yes", "with errors"), ("no", "without errors"))
+
+    def chosen(self, value: str) -> Q:
+        return Q(errors_count__gt=0) if value == "yes" else Q(errors_count=0)
+
+
+class Begun(Choice):
+    title, parameter_name = "begun", "begun"
+    choices_ = (("1h", "in the last hour"), ("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days"))
+    spans = {
+        "1h": timedelta(hours=1),
+        "24h": timedelta(hours=24),
+        "7d": timedelta(days=7),
+        "30d": timedelta(days=30),
+    }
+
+    def chosen(self, value: str) -> Q:
+        return Q(created_at__gte=timezone.now() - self.spans[value])
+
+
+class SessionList(ReadOnly, LongList):
+    """The list; its page and what is done there need the gateway, and are made above."""
+
+    list_filter = (IsOpen, HasErrors, Begun, EndedBy, OfPlatform, OfChatType, "agent")
     list_select_related = ("agent",)
-    list_filter = (IsOpen, OfPlatform, OfChatType, "agent")
     search_fields = ("key",)
-    search_help_text = "A whole session key or the id of a session."
-    exclude = ("reset_check_at", "reset_told")
-    readonly_fields = ("uid", "record")
+    search_help_text = "A session's id or key, or a part of a key, a title or a person's name."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
+        found: QuerySet[Session] = super().get_queryset(request)
+        return found.defer("summary", "metadata")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Session], search_term: str
     ) -> tuple[QuerySet[Session], bool]:
-        """Whole, because that is what the indexes find."""
+        """An id and a whole key by their indexes; a part by looking through the newest that fit."""
         term = search_term.strip()
-        if not term:
-            return queryset, False
+        if not term or "\x00" in term:
+            return (queryset.none() if term else queryset), False
         if (uid := uid_of(term)) is not None:
             return queryset.filter(uid=uid), False
         # The index of keys begins with the agent.
-        return queryset.filter(Q(agent__in=Agent.objects.values("pk")), key=term), False
+        whole = queryset.filter(Q(agent__in=Agent.objects.values("pk")), key=term)
+        return (whole if whole.exists() else self.containing(queryset, term)), False
 
-    @admin.display(description="messages")
-    def record(self, session: Session) -> str:
-        address = reverse("admin:sessions_app_message_changelist")
-        return format_html(
-            '<a href="{}?session__id__exact={}">{} entries</a>', address, session.pk, session.last_seq
-        )
+    def containing(self, queryset: QuerySet[Session], term: str) -> QuerySet[Session]:
+        """What was said in them is found here too, once there is a search of the record."""
+        newest = queryset.order_by("-pk").values("pk")[:SEARCHED]
+        return queryset.filter(storage().containing(term, *NAMES), pk__in=newest)
 
 
 def uid_of(text: str) -> UUID | None:

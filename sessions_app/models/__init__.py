@@ -1,5 +1,7 @@
 """Tables, one module for each capability: constraints and nothing else."""
 
+from sessions_app.models.activity import ActivityMark, HourlyActivity, StorageSample
+from sessions_app.models.jobs import JobState, OperatorJob
 from sessions_app.models.memory import Consolidation, MemoryRevision, Reflection, Run, ScheduleState
 from sessions_app.models.record import (
     KEY_LENGTH,
@@ -15,13 +17,17 @@ from sessions_app.models.search import SearchDuty, SearchErasure, SearchPage, Se
 
 __all__ = [
     "KEY_LENGTH",
+    "ActivityMark",
     "Agent",
     "Consolidation",
     "ConsolidationJob",
+    "HourlyActivity",
     "IdempotentAnswer",
+    "JobState",
     "Kind",
     "MemoryRevision",
     "Message",
+    "OperatorJob",
     "Reflection",
     "Run",
     "ScheduleState",
@@ -31,5 +37,6 @@ __all__ = [
     "SearchSegment",
     "SearchVector",
     "Session",
+    "StorageSample",
     "time_ordered_id",
 ]

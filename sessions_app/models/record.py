@@ -162,6 +162,17 @@ class Session(models.Model):
                 condition=Q(searched_through__gt=F("embedded_through")),
                 name="session_embedding_pending",
             ),
+            # Lists of operators, newest first. An append to a session without errors writes none of them.
+            models.Index(fields=["id"], condition=Q(ended_at__isnull=True), name="session_open"),
+            models.Index(fields=["id"], condition=Q(errors_count__gt=0), name="session_with_errors"),
+            models.Index(fields=["platform", "id"], name="session_of_platform"),
+            models.Index(
+                fields=["end_reason", "id"], condition=Q(ended_at__isnull=False), name="session_by_reason"
+            ),
+            models.Index(
+                fields=["ended_at", "end_reason"], condition=Q(ended_at__isnull=False), name="session_ended"
+            ),
+            models.Index(fields=["created_at"], name="session_begun"),
         ]
 
     def __str__(self) -> str:

@@ -37,6 +37,9 @@ class Storage(Protocol):
     def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
         """Visible messages below a seq, newest first."""
 
+    def size(self) -> int:
+        """Bytes of the database on disk."""
+
     def containing(self, text: str, *fields: str) -> Q:
         """Whether one of the fields contains the text, in any case of any script."""
 

@@ -95,6 +95,10 @@ class PostgresStorage:
         with database.wrap_database_errors:
             return prepared.rows(database.connection, statement, parameters)
 
+    def size(self) -> int:
+        """Bytes of the database on disk."""
+        return int(self.rows("SELECT pg_database_size(current_database())", ())[0][0])
+
     def versions(self, *tables: str) -> str:
         # The transaction that wrote a row, and where the row lies.
         return " || ' ' || ".join(f"{table}.xmin::text || {table}.ctid::text" for table in tables)

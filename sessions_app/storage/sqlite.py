@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, reduce
 from operator import or_
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -60,6 +61,12 @@ class SqliteStorage:
             # The driver keeps the statements that it has prepared.
             found: list[Any] = database.connection.execute(_own_marks(statement), parameters).fetchall()
         return found
+
+    def size(self) -> int:
+        """Bytes of the database on disk."""
+        name = Path(str(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]))
+        files = (name, name.with_name(f"{name.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def versions(self, *tables: str) -> str:
         return "''"

@@ -1,0 +1,107 @@
+"""What operators do to a session: the functions of the API, called with the operator's reasons and noted."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
+
+from gateway_app import leases, resolving
+from sessions_app import consolidation, sessions, trimming
+from sessions_app.access import Caller
+from sessions_app.commits import commit
+from sessions_app.models import Session
+from sessions_app.problems import invalid
+
+CHANGE_SESSION, ERASE_SESSION = "sessions_app.change_session", "sessions_app.delete_session"
+ASKED = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    said: str
+    # The session that is shown next; none where there is nothing left to show.
+    leads_to: int | None
+
+
+Given = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    name: str
+    title: str
+    says: str
+    run: Callable[[Caller, Session, Given, datetime], Done]
+    right: str = CHANGE_SESSION
+    # Whether a word has to be typed on the page that asks.
+    asks: bool = False
+
+
+def _reset(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    new = commit(lambda: resolving.reset(caller, session.uid, now))
+    return Done("Reset: it has ended, and a new session of its key is open.", new.pk)
+
+
+def _condense(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    commit(lambda: consolidation.queue([session.pk], ASKED, now))
+    return Done("Queued to be condensed.", session.pk)
+
+
+def _retain(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    text = given.get("most", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise invalid(["body", "most"], "Give a number of messages.", "value_error")
+    commit(lambda: trimming.retain(caller, session.uid, int(text), now))
+    return Done(f"Trimmed: the window keeps at most {int(text)} messages.", session.pk)
+
+
+def _end_lease(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    name = given.get("lease", "")
+    leases.release(caller, session.uid, name, now)
+    return Done(f"Ended the lease “{name}”.", session.pk)
+
+
+def _erase(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    sessions.erase(caller, session.uid)
+    return Done(f"Erased the session of {session.last_seq} entries.", None)
+
+
+ACTIONS = {
+    action.name: action
+    for action in (
+        Action("reset", "Reset", "It ends now; a new session of its key is opened.", _reset),
+        Action(
+            "condense", "Condense", "What the window does not need any more becomes a summary.", _condense
+        ),
+        Action(
+            "retain",
+            "Trim the window",
+            "The newest messages stay in the window; the record stays whole.",
+            _retain,
+        ),
+        Action("end-lease", "End the lease", "A policy may end the session again.", _end_lease),
+        Action(
+            "erase", "Erase", "Every entry goes, for good. There is no way back.", _erase, ERASE_SESSION, True
+        ),
+    )
+}
+
+
+def note(user: Any, session: Session, said: str) -> None:
+    erased = said.startswith("Erased")
+    LogEntry.objects.create(
+        user_id=user.pk,
+        content_type_id=_content_type(),
+        object_id=str(session.pk),
+        object_repr=str(session)[:200],
+        action_flag=DELETION if erased else CHANGE,
+        change_message=said,
+    )
+
+
+def _content_type() -> int:
+    from django.contrib.contenttypes.models import ContentType  # needs the apps to be loaded
+
+    return ContentType.objects.get_for_model(Session).pk

@@ -1,0 +1,5 @@
+from django.contrib.admin.apps import AdminConfig
+
+
+class ConsoleConfig(AdminConfig):
+    default_site = "config.console.site.ConsoleSite"

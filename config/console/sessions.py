@@ -1,0 +1,254 @@
+"""Sessions: the list, the page of one with its transcript, its live tail, and what operators do there."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import date
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from config.console import acting, jobs
+from config.console.session_page import header
+from gateway_app.admin.acting import acting_for
+from sessions_app import events
+from sessions_app.admin import transcript
+from sessions_app.admin.lists import LongList, ReadOnly
+from sessions_app.admin.sessions import SessionList, uid_of
+from sessions_app.models import ConsolidationJob, Session
+from sessions_app.problems import Busy, Problem
+
+
+@admin.register(Session)
+class SessionAdmin(SessionList):
+    list_display = ("named", "of_agent", "place", "state", "entries", "problems", "begun", "last_active")
+    actions = ("reset_selected", "condense_selected", "erase_selected")
+    list_fullwidth = True
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/part/", view(self.part_view), name="console_part"),
+            path("<int:pk>/live/", view(self.live_view), name="console_live"),
+            path("<int:pk>/act/<slug:action>/", view(self.act_view), name="console_act"),
+            path("at/<str:uid>/", view(self.permalink_view), name="console_session"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        if not object_id.isdigit() or request.method != "GET":
+            answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
+            return answer
+        session = self._session(request, int(object_id))
+        now = timezone.now()
+        part = self._part(session, request)
+        context = {
+            **self.admin_site.each_context(request),
+            **header(session, now),
+            "title": str(session),
+            "subtitle": None,
+            "opts": self.opts,
+            "session": session,
+            "part": part,
+            "wanted": _number(request, "seq"),
+            "may_act": request.user.has_perm("sessions_app.change_session"),
+            "may_erase": request.user.has_perm("sessions_app.delete_session"),
+            "policy_link": _policy_link(request, session),
+            "list": reverse("admin:sessions_app_session_changelist"),
+        }
+        return TemplateResponse(request, "console/session.html", context)
+
+    def part_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """More of the transcript, for a page that is open already."""
+        session = self._session(request, pk)
+        return render(
+            request, "console/part.html", {"session": session, "part": self._part(session, request)}
+        )
+
+    def live_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        session = self._session(request, pk)
+        try:
+            stream = events.stream(
+                session, _number(request, "after") or session.last_seq, include_hidden=True
+            )
+        except Busy as busy:
+            return HttpResponse(busy.detail, status=503, headers=dict(busy.headers or {}))
+        headers = {"X-Accel-Buffering": "no"}
+        return StreamingHttpResponse(stream, content_type="text/event-stream", headers=headers)
+
+    def permalink_view(self, request: HttpRequest, uid: str) -> HttpResponse:
+        """By the id that agents see; `uid.seq` leads to the entry."""
+        text, _, seq = uid.partition(".")
+        found = Session.objects.filter(uid=uid_of(text) or UUID(int=0)).first()
+        if found is None:
+            raise Http404
+        page = reverse("admin:sessions_app_session_change", args=[found.pk])
+        return redirect(f"{page}?seq={seq}#m{seq}" if seq.isdigit() else page)
+
+    def act_view(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
+        chosen = acting.ACTIONS.get(action)
+        if chosen is None:
+            raise Http404
+        session = self._session(request, pk)
+        if not request.user.has_perm(chosen.right):
+            raise PermissionDenied
+        if request.method != "POST":
+            return self._ask(request, session, chosen)
+        if chosen.asks and request.POST.get("sure") != chosen.name:
+            return self._ask(request, session, chosen, "Type the word to go on.")
+        return self._done(request, session, chosen)
+
+    def _done(self, request: HttpRequest, session: Session, chosen: acting.Action) -> HttpResponse:
+        now = timezone.now()
+        try:
+            # Noted first: what is erased cannot be named afterwards.
+            done = chosen.run(acting_for(session.agent, now), session, request.POST.dict(), now)
+        except Problem as problem:
+            self.message_user(request, problem.detail, messages.ERROR)
+            return redirect("admin:sessions_app_session_change", session.pk)
+        acting.note(request.user, session, done.said)
+        self.message_user(request, done.said)
+        if done.leads_to is None:
+            return redirect("admin:sessions_app_session_changelist")
+        return redirect("admin:sessions_app_session_change", done.leads_to)
+
+    def _ask(
+        self, request: HttpRequest, session: Session, chosen: acting.Action, error: str = ""
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{chosen.title}?", "session": session, "action": chosen, "error": error,
+            "opts": self.opts,
+        }  # fmt: skip
+        return TemplateResponse(request, "console/ask.html", context)
+
+    def _session(self, request: HttpRequest, pk: int) -> Session:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        session = Session.objects.select_related("agent").filter(pk=pk).first()
+        if session is None:
+            raise Http404
+        return session
+
+    def _part(self, session: Session, request: HttpRequest) -> transcript.Part:
+        for name, read in (
+            ("seq", transcript.around),
+            ("before", transcript.before),
+            ("after", transcript.after),
+        ):
+            if (seq := _number(request, name)) is not None:
+                return read(session, seq)
+        return transcript.newest(session)
+
+    @admin.action(description="Reset selected sessions", permissions=["change"])
+    def reset_selected(self, request: HttpRequest, queryset: QuerySet[Session]) -> HttpResponse:
+        return self._as_job(request, queryset, "reset")
+
+    @admin.action(description="Condense selected sessions", permissions=["change"])
+    def condense_selected(self, request: HttpRequest, queryset: QuerySet[Session]) -> HttpResponse:
+        return self._as_job(request, queryset, "condense")
+
+    @admin.action(description="Erase selected sessions …", permissions=["erase"])
+    def erase_selected(self, request: HttpRequest, queryset: QuerySet[Session]) -> HttpResponse:
+        if request.POST.get("sure") == "erase":
+            return self._as_job(request, queryset, "erase")
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Erase these sessions?", "rows": list(queryset.order_by("-pk")[: self.list_per_page]),
+            "opts": self.opts, "error": "Type the word to go on." if "sure" in request.POST else "",
+        }  # fmt: skip
+        return TemplateResponse(request, "console/ask_many.html", context)
+
+    def has_erase_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("sessions_app.delete_session")
+
+    def _as_job(self, request: HttpRequest, queryset: QuerySet[Session], action: str) -> HttpResponse:
+        job = jobs.start(request.user, action, list(queryset.order_by("pk").values_list("pk", flat=True)))
+        return redirect("admin:sessions_app_operatorjob_change", job.pk)
+
+    @admin.display(description="session")
+    def named(self, session: Session) -> str:
+        return format_html(
+            '<span class="db-name">{}</span><span class="db-sub">{}</span>',
+            session.title or session.key,
+            session.key if session.title else "",
+        )
+
+    @admin.display(description="agent")
+    def of_agent(self, session: Session) -> str:
+        return session.agent.name
+
+    @admin.display(description="where")
+    def place(self, session: Session) -> str:
+        source = session.source or {}
+        who = source.get("user_name") or source.get("chat_name") or ""
+        shown = " · ".join(filter(None, (session.platform, session.chat_type)))
+        return format_html(
+            '<span class="db-time">{}</span><span class="db-sub">{}</span>', shown or "by key", str(who)[:60]
+        )
+
+    @admin.display(description="state")
+    def state(self, session: Session) -> str:
+        kind, said = ("db-tag", session.end_reason) if session.ended_at else ("db-tag db-good", "open")
+        return format_html('<span class="{}">{}</span>', kind, said)
+
+    @admin.display(description="entries")
+    def entries(self, session: Session) -> str:
+        return f"{session.last_seq:,}".replace(",", " ")
+
+    @admin.display(description="errors")
+    def problems(self, session: Session) -> str:
+        return (
+            format_html('<span class="db-tag db-bad">{}</span>', session.errors_count)
+            if session.errors_count
+            else "none"
+        )
+
+    @admin.display(description="begun")
+    def begun(self, session: Session) -> str:
+        return _when(session.created_at)
+
+    @admin.display(description="last active")
+    def last_active(self, session: Session) -> str:
+        return _when(session.active_at or session.updated_at)
+
+
+@admin.register(ConsolidationJob)
+class ConsolidationJobAdmin(ReadOnly, LongList):
+    list_display = ("session", "trigger", "created_at")
+    list_select_related = ("session",)
+
+
+def _when(moment: datetime) -> str:
+    return format_html(
+        '<time class="db-time" datetime="{}">{}</time>',
+        moment.isoformat(),
+        date(moment, "j M, H:i" if moment.year == timezone.now().year else "j M Y, H:i"),
+    )
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _policy_link(request: HttpRequest, session: Session) -> str | None:
+    """Where its policy is changed, or set where it has none of its own."""
+    if not request.user.has_perm("gateway_app.change_resetpolicy"):
+        return None
+    found = session.agent.resetpolicy_set.filter(
+        platform=session.platform, chat_type=session.chat_type
+    ).first()
+    if found is not None:
+        return reverse("admin:gateway_app_resetpolicy_change", args=[found.pk])
+    add = reverse("admin:gateway_app_resetpolicy_add")
+    return f"{add}?agent={session.agent_id}&platform={session.platform}&chat_type={session.chat_type}"
