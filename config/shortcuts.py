@@ -31,6 +31,7 @@ from sessions_app.commits import commit
 from sessions_app.http import json_of, made, once_for
 from sessions_app.idempotency import Answer, identify
 from sessions_app.recording import announce, append, entries_of
+from sessions_app.redaction import for_window
 from sessions_app.schemas import HistoryQuery
 
 Chain = Callable[[HttpRequest], HttpResponseBase]
@@ -169,7 +170,8 @@ def _window(session_id: str, query: HistoryQuery, who: Caller) -> Answer:
     check(who, "read")
     session = sessions.find_row(who, sessions.parse_uid(session_id))
     clock = who.zone if query.timestamps else None
-    return made(history.window(session, query.max_messages, query.max_tokens, query.format, clock), 200)
+    window = history.window(session, query.max_messages, query.max_tokens, query.format, clock)
+    return made(for_window(who.redaction, window), 200)
 
 
 _found: dict[str, ResolverMatch] = {}

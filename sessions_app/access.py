@@ -43,6 +43,8 @@ class Caller:
     timezone: str
     scopes: frozenset[str]
     resets: Resets = field(default_factory=NoResets)
+    # What its agent makes unreadable, and where, as it is stored; `redaction.py` reads it.
+    redaction: str = ""
 
     @property
     def zone(self) -> ZoneInfo:

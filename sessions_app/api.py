@@ -15,6 +15,7 @@ from sessions_app.idempotency import Answer
 from sessions_app.models import Session
 from sessions_app.problems import invalid
 from sessions_app.recording import announce, append, entries_of
+from sessions_app.redaction import for_window
 from sessions_app.sessions import find, parse_uid, shown
 
 router = Router(tags=["sessions"])
@@ -100,7 +101,8 @@ def read_window(request: HttpRequest, session_id: str, query: Query[schemas.Hist
     who = caller(request)
     session = sessions.find_row(who, parse_uid(session_id))
     clock = who.zone if query.timestamps else None
-    return json_answer(history.window(session, query.max_messages, query.max_tokens, query.format, clock))
+    window = history.window(session, query.max_messages, query.max_tokens, query.format, clock)
+    return json_answer(for_window(who.redaction, window))
 
 
 @router.post("/{session_id}/usage", response=answers({200: schemas.SessionOut}))

@@ -10,14 +10,30 @@ from sessions_app.models.record import (
     Session,
     time_ordered_id,
 )
+from sessions_app.models.transfer import (
+    Deletion,
+    Import,
+    ImportedRecord,
+    ImportedSession,
+    ImportState,
+    RetentionRule,
+    SessionSize,
+)
 
 __all__ = [
     "KEY_LENGTH",
     "Agent",
     "ConsolidationJob",
+    "Deletion",
     "IdempotentAnswer",
+    "Import",
+    "ImportState",
+    "ImportedRecord",
+    "ImportedSession",
     "Kind",
     "Message",
+    "RetentionRule",
     "Session",
+    "SessionSize",
     "time_ordered_id",
 ]

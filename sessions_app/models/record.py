@@ -39,6 +39,8 @@ class Agent(models.Model):
     reset_policies = models.TextField(default="[]", editable=False)
     # Set when a policy changed: the sweep then looks anew at the open sessions behind this number.
     reset_recheck_after = models.BigIntegerField(null=True, editable=False)
+    # What is made unreadable, and where, as JSON; empty for the defaults.
+    redaction = models.TextField(default="", blank=True, editable=False)
 
     class Meta:
         ordering: ClassVar = ["name"]
@@ -95,6 +97,8 @@ class Session(models.Model):
 
     consolidated_through = models.BigIntegerField(default=0)
     summary = models.TextField(blank=True)
+    # The last seq that came by an import. While nothing follows it, no policy ends and nothing condenses it.
+    imported_through = models.BigIntegerField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints: ClassVar = [
