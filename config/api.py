@@ -12,9 +12,11 @@ from ninja.errors import HttpError, ValidationError
 import gateway_app.api
 import gateway_app.context_api
 import gateway_app.deliveries_api
+import gateway_app.personal_data_api
 import gateway_app.platforms_api
 import gateway_app.resets_api
 import sessions_app.api
+import sessions_app.transfer_api
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
 from sessions_app.problems import FieldError, Invalid, Problem, problem_answer
@@ -36,11 +38,13 @@ api = NinjaAPI(
 )
 api.add_router("", gateway_app.api.router)
 api.add_router("", gateway_app.resets_api.router)
+api.add_router("", gateway_app.personal_data_api.router)
 api.add_router("/platforms", gateway_app.platforms_api.router)
 api.add_router("/deliveries", gateway_app.deliveries_api.router)
 api.add_router("/sessions", gateway_app.context_api.router)
 api.add_router("/sessions", sessions_app.api.router)
 api.add_router("/messages", sessions_app.api.messages_router)
+api.add_router("", sessions_app.transfer_api.router)
 
 
 @api.exception_handler(Problem)

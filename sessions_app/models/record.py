@@ -183,6 +183,11 @@ class Message(models.Model):
                 fields=["session", "kind", "seq"], condition=~Q(kind="message"), name="message_other_kinds"
             ),
             models.Index(fields=["agent", "created_at", "id"], name="message_newest"),
+            models.Index(
+                fields=["agent", "kind", "created_at"],
+                condition=Q(kind__in=["tool_call", "error", "decision"]) & ~Q(hidden_by="erased"),
+                name="message_others_by_age",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -107,14 +107,12 @@ class RetentionRule(models.Model):
     platform = models.CharField(max_length=64, blank=True)
     chat_type = models.CharField(max_length=16, blank=True)
     # With a kind, entries of it are emptied and keep their place; without, sessions are erased.
-    kind = models.CharField(max_length=9, blank=True, choices=Kind.choices)
+    kind = models.CharField(max_length=9, blank=True, choices=Kind.choices[1:])
     days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
     sessions = models.PositiveIntegerField(null=True, blank=True)
     bytes = models.PositiveBigIntegerField(null=True, blank=True)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=now, editable=False)
-    # How far a rule with a kind has come: entries up to this number have been looked at.
-    looked_at = models.BigIntegerField(default=0, editable=False)
 
     class Meta:
         ordering: ClassVar = ["agent", "platform", "chat_type", "kind"]
@@ -127,7 +125,13 @@ class RetentionRule(models.Model):
                 name="retention_has_a_limit",
             ),
             models.CheckConstraint(
-                condition=Q(kind="") | Q(days__isnull=False, sessions__isnull=True, bytes__isnull=True),
+                condition=Q(kind="")
+                | Q(
+                    kind__in=["tool_call", "error", "decision"],
+                    days__isnull=False,
+                    sessions__isnull=True,
+                    bytes__isnull=True,
+                ),
                 name="retention_of_a_kind_by_days",
             ),
             models.CheckConstraint(

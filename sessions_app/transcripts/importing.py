@@ -25,8 +25,8 @@ BATCH = 500
 BATCH_BYTES = 4 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
-# Told after each batch: the file, how much of it was read, the report so far.
-Progress = Callable[[Path, int, Report], None]
+# Told after each batch: the file, and what has become of it so far.
+Progress = Callable[[File, FileReport], None]
 
 
 def import_path(
@@ -64,7 +64,7 @@ def _import_file(
             stored = _import_records(caller, READERS[told.format](file), told, now, dry_run=report.dry_run)
         for _ in stored:
             if progress is not None:
-                progress(file.path, told.counts["read"], report)
+                progress(file, told)
     except Unreadable as error:
         told.error = str(error)
     except OSError as error:

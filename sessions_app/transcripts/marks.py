@@ -7,6 +7,9 @@ from uuid import UUID
 
 import orjson
 
+# A record is hardly ever shorter than that; the filter is sized for it.
+BYTES_A_RECORD, BITS_A_RECORD, TURNS = 64, 8, 3
+
 
 def mark_of(*parts: str) -> UUID:
     """128 bits: two records share one by chance less often than a disk loses them."""
@@ -20,17 +23,29 @@ def digest(value: Any) -> str:
 
 
 class Repeats:
-    """Ids by content. Equal records of one time are told apart by counting, within that time alone: however
-    long the file is, no more than that is remembered."""
+    """Ids by content, and by how often it was met before in this file.
 
-    def __init__(self) -> None:
-        self._time: Any = object()
-        self._seen: Counter[str] = Counter()
+    Remembered in a Bloom filter of a byte or two for each record: in a file of gigabytes nearly all come
+    once. One that only seems to repeat is counted as if it did, and has an id of its own all the same."""
 
-    def id_of(self, record: Any, time: Any) -> str:
-        if time != self._time:
-            self._time = time
-            self._seen.clear()
+    def __init__(self, file_bytes: int) -> None:
+        self._bits = max(1 << 13, 1 << (file_bytes // BYTES_A_RECORD * BITS_A_RECORD).bit_length())
+        self._met = bytearray(self._bits // 8)
+        self._again: Counter[str] = Counter()
+
+    def id_of(self, record: Any) -> str:
         found = digest(record)
-        self._seen[found] += 1
-        return f"{found}.{self._seen[found]}"
+        if not self._meet(int(found, 16)):
+            return f"{found}.1"
+        self._again[found] += 1
+        return f"{found}.{self._again[found] + 1}"
+
+    def _meet(self, number: int) -> bool:
+        """Whether all of its bits were set before; they are now."""
+        known = True
+        for turn in range(TURNS):
+            place = (number >> turn * 24) % self._bits
+            if not self._met[place >> 3] >> (place & 7) & 1:
+                known = False
+                self._met[place >> 3] |= 1 << (place & 7)
+        return known

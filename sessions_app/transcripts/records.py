@@ -108,10 +108,18 @@ class File:
     # As its owner called it; an upload lies under another name.
     name: str
     zone: ZoneInfo
+    streams: list[BinaryIO] = field(default_factory=list)
+
+    @property
+    def position(self) -> int:
+        """How far whoever reads it has come."""
+        return max((stream.tell() for stream in self.streams if not stream.closed), default=0)
 
     @property
     def stem(self) -> str:
         return Path(self.name).stem
 
     def open(self) -> BinaryIO:
-        return self.path.open("rb")
+        self.streams[:] = [stream for stream in self.streams if not stream.closed]
+        self.streams.append(self.path.open("rb"))
+        return self.streams[-1]

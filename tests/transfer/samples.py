@@ -1,6 +1,7 @@
 """Small files of each format, as the programs write them."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -143,60 +144,37 @@ def codex(folder: Path) -> Path:
     )
 
 
+SESSIONS = """
+CREATE TABLE sessions (id TEXT, source TEXT, parent_session_id TEXT, started_at REAL, ended_at REAL,
+  end_reason TEXT, input_tokens INT, output_tokens INT, title TEXT)
+"""
+MESSAGES = """
+CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT,
+  tool_calls TEXT, tool_name TEXT, timestamp REAL, active INT, compacted INT, finish_reason TEXT)
+"""
+
+
 def hermes(home: Path) -> Path:
     """A database with a chain of two sessions, the index, and a transcript that knows one message more."""
     (home / "sessions").mkdir(parents=True)
-    with sqlite3.connect(home / "state.db") as database:
-        database.execute(
-            "CREATE TABLE sessions (id TEXT, source TEXT, parent_session_id TEXT, started_at REAL, ended_at REAL,"
-            " end_reason TEXT, input_tokens INT, output_tokens INT, title TEXT)"
-        )
-        database.execute(
-            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT,"
-            " tool_calls TEXT, tool_name TEXT, timestamp REAL, active INT, compacted INT, finish_reason TEXT)"
-        )
-        database.executemany(
-            "INSERT INTO sessions VALUES (?,?,?,?,?,?,?,?,?)",
-            [
-                ("h2", "telegram", "h1", 1777630000.0, None, None, 70, 30, "Second"),
-                ("h1", "telegram", None, 1777600000.0, 1777610000.0, "idle", 10, 5, "First"),
-            ],
-        )
-        database.executemany(
-            "INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-            [
-                (1, "h1", "user", "old", None, None, None, 1777600001.5, 1, 1, None),
-                (2, "h2", "user", "hello", None, None, None, 1777630001.0, 1, 0, None),
-                (3, "h2", "user", "typo", None, None, None, 1777630002.0, 0, 0, None),
-                (
-                    4,
-                    "h2",
-                    "assistant",
-                    None,
-                    None,
-                    orjson.dumps([CALL]).decode(),
-                    None,
-                    1777630003.0,
-                    1,
-                    0,
-                    "tool_calls",
-                ),
-                (
-                    5,
-                    "h2",
-                    "tool",
-                    '\x00json:[{"type":"text","text":"24"}]',
-                    "c1",
-                    None,
-                    "weather",
-                    1777630004.0,
-                    1,
-                    0,
-                    None,
-                ),
-            ],
-        )
-    database.close()
+    calls, blocks = orjson.dumps([CALL]).decode(), '\x00json:[{"type":"text","text":"24"}]'
+    sessions = [
+        ("h2", "telegram", "h1", 1777630000.0, None, None, 70, 30, "Second"),
+        ("h1", "telegram", None, 1777600000.0, 1777610000.0, "idle", 10, 5, "First"),
+    ]
+    messages = [
+        (1, "h1", "user", "old", None, None, None, 1777600001.5, 1, 1, None),
+        (2, "h2", "user", "hello", None, None, None, 1777630001.0, 1, 0, None),
+        (3, "h2", "user", "typo", None, None, None, 1777630002.0, 0, 0, None),
+        (4, "h2", "assistant", None, None, calls, None, 1777630003.0, 1, 0, "tool_calls"),
+        (5, "h2", "tool", blocks, "c1", None, "weather", 1777630004.0, 1, 0, None),
+    ]
+    with closing(sqlite3.connect(home / "state.db")) as database:
+        database.execute(SESSIONS)
+        database.execute(MESSAGES)
+        database.executemany("INSERT INTO sessions VALUES (?,?,?,?,?,?,?,?,?)", sessions)
+        database.executemany("INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?,?,?)", messages)
+        database.commit()
     origin = {"platform": "telegram", "chat_id": "42", "chat_type": "dm", "user_id": "42", "user_name": "Ada"}
     entries = {
         "telegram:42": {

@@ -12,7 +12,8 @@ from gateway_app.keys import BadKeyRequest, agent_named
 from sessions_app.models import Agent
 from sessions_app.transcripts.formats import FORMATS
 from sessions_app.transcripts.importing import import_path
-from sessions_app.transcripts.report import Report
+from sessions_app.transcripts.records import File
+from sessions_app.transcripts.report import FileReport, Report
 
 
 class Command(BaseCommand):
@@ -50,9 +51,9 @@ class Command(BaseCommand):
         if report.failed:
             raise CommandError(f"{report.failed} of {report.count} files could not be read whole.")
 
-    def _progress(self, path: Path, read: int, report: Report) -> None:
+    def _progress(self, file: File, told: FileReport) -> None:
         if sys.stderr.isatty():
-            self.stderr.write(f"\r{path.name}: {read} messages", ending="")
+            self.stderr.write(f"\r{file.name}: {told.counts['read']} messages", ending="")
 
     def _tell(self, report: Report) -> None:
         for file in report.files:

@@ -21,7 +21,7 @@ def read(file: File) -> Records:
     head = head_of(given, file)
     yield head
     before = moment(given.get("created_at"), file.zone)
-    repeats = Repeats()
+    repeats = Repeats(file.path.stat().st_size)
     with file.open() as stream:
         for line in json_lines(stream):
             record = line.value
@@ -36,7 +36,7 @@ def read(file: File) -> Records:
                 continue
             message = fitted(record, file.zone, before)
             before = moment(message.get("created_at"), file.zone) or before
-            yield Said(head.ref, repeats.id_of(record, record.get("timestamp")), message, line.number)
+            yield Said(head.ref, repeats.id_of(record), message, line.number)
 
 
 def head_of(given: dict[str, Any], file: File) -> Head:

@@ -21,7 +21,7 @@ FIELDS = {
 
 
 def read(file: File) -> Records:
-    repeats = Repeats()
+    repeats = Repeats(file.path.stat().st_size)
     head: Head | None = None
     before = None
     with file.open() as stream:
@@ -43,7 +43,7 @@ def read(file: File) -> Records:
             if head is None:
                 head = Head(ref := f"timmy:{_day(file, line.value)}", ref, created_at=line.value.get(TIME))
                 yield head
-            yield Said(head.ref, repeats.id_of(line.value, line.value.get(TIME)), message, line.number)
+            yield Said(head.ref, repeats.id_of(line.value), message, line.number)
 
 
 def message_of(record: Any) -> dict[str, Any] | None:
