@@ -13,11 +13,13 @@ from ninja.openapi.schema import OpenAPISchema
 import gateway_app.api
 import gateway_app.context_api
 import gateway_app.deliveries_api
+import gateway_app.personal_data_api
 import gateway_app.platforms_api
 import gateway_app.resets_api
 import sessions_app.api
 import sessions_app.memory_api
 import sessions_app.search_api
+import sessions_app.transfer_api
 import skills_app.api
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
@@ -54,6 +56,7 @@ api = DaybookApi(
 )
 api.add_router("", gateway_app.api.router)
 api.add_router("", gateway_app.resets_api.router)
+api.add_router("", gateway_app.personal_data_api.router)
 api.add_router("/platforms", gateway_app.platforms_api.router)
 api.add_router("/deliveries", gateway_app.deliveries_api.router)
 api.add_router("/sessions", gateway_app.context_api.router)
@@ -64,6 +67,7 @@ api.add_router("/messages", sessions_app.api.messages_router)
 api.add_router("/sessions", sessions_app.memory_api.sessions_router)
 api.add_router("", sessions_app.memory_api.router)
 api.add_router("", sessions_app.search_api.router)
+api.add_router("", sessions_app.transfer_api.router)
 
 
 @api.exception_handler(Problem)

@@ -123,7 +123,10 @@ def _database() -> dict[str, Any]:
             "OPTIONS": {
                 "timeout": 30,
                 "transaction_mode": "IMMEDIATE",
-                "init_command": "PRAGMA journal_mode=WAL;"
+                # Freed pages can go back to the disk, which only a file that is still empty can be told, and
+                # nothing that was erased stays on them.
+                "init_command": "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+                "PRAGMA secure_delete=ON;"
                 f"PRAGMA synchronous={'FULL' if DURABLE else 'NORMAL'};"
                 "PRAGMA cache_size=-32000; PRAGMA mmap_size=268435456; PRAGMA temp_store=MEMORY;",
             },
@@ -231,6 +234,11 @@ os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
 # The API's limits.
 MAX_BODY_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+# Files to import are no bodies: they go to the disk, and may be larger. Web and worker share the folder.
+MAX_UPLOAD_BYTES = env.integer("DAYBOOK_MAX_UPLOAD_BYTES", 4_294_967_296, least=1, most=2**50)
+UPLOAD_DIR = env.writable_folder("DAYBOOK_DATA_DIR", DATA_DIR / "uploads")
+FILE_UPLOAD_TEMP_DIR = str(UPLOAD_DIR)
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 # Requests a minute for each key; 0 is no limit.
 RATE_LIMIT = env.integer("DAYBOOK_RATE_LIMIT", 0, least=0, most=1_000_000)
 

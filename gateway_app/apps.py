@@ -4,3 +4,8 @@ from django.apps import AppConfig
 class GatewayConfig(AppConfig):
     name = "gateway_app"
     verbose_name = "Gateway"
+
+    def ready(self) -> None:
+        from gateway_app import transfer  # it needs the tables
+
+        transfer.register()

@@ -39,6 +39,7 @@ class Found(NamedTuple):
     agent: str
     timezone: str
     reset_policies: str
+    redaction: str
     scopes: str
     expires_at: datetime | str | None
     revoked_at: datetime | str | None
@@ -50,7 +51,7 @@ class Found(NamedTuple):
 # By hand because it stands before every request: the ORM takes ten times as long to write it as the database
 # to answer. An operator's key has no agent of its own and takes the one that the request names.
 LOOK_UP = """
-SELECT held.id, held.agent_id, agent.id, agent.name, agent.timezone, agent.reset_policies,
+SELECT held.id, held.agent_id, agent.id, agent.name, agent.timezone, agent.reset_policies, agent.redaction,
   CAST(held.scopes AS text), held.expires_at, held.revoked_at, held.last_used_at, {version}
 FROM gateway_app_apikey held LEFT JOIN sessions_app_agent agent
   ON agent.id = COALESCE(held.agent_id, (SELECT id FROM sessions_app_agent WHERE name = %s))
@@ -158,7 +159,9 @@ def _caller(
     _note_use(found, now)
     agent_id = _agent(found, agent_header)
     resets = ResetOutlook(found.reset_policies, found.timezone, now)
-    return Caller(found.id, agent_id, found.agent, found.timezone, _scopes(found.scopes), resets, proof)
+    return Caller(
+        found.id, agent_id, found.agent, found.timezone, _scopes(found.scopes), resets, proof, found.redaction
+    )
 
 
 _remembered: dict[tuple[str, str | None], Found] = {}

@@ -208,3 +208,32 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.target} ({self.state})"
+
+
+class PersonErasure(models.Model):
+    """A person's data on their way out. Once it is done, the row no longer tells who it was."""
+
+    uid = models.UUIDField(unique=True, default=time_ordered_id, editable=False)
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE)
+    platform = models.CharField(max_length=64, blank=True)
+    user_id = models.CharField(max_length=512, blank=True)
+    sessions = models.PositiveIntegerField(default=0)
+    messages = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True) | Q(platform="", user_id=""),
+                name="done_erasure_names_nobody",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["created_at"], condition=Q(finished_at__isnull=True), name="erasure_waiting"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.uid)

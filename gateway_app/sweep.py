@@ -13,12 +13,15 @@ from gateway_app.reset_outlook import outlook_of
 from sessions_app.commits import commit
 from sessions_app.episodes import end
 from sessions_app.models import Agent, Session
+from sessions_app.objects import is_subject_to_resets
+from sessions_app.transcripts.placing import LOOK_AGAIN
 
 BATCH = 500
 # Of the minute until the next one starts.
 LONGEST_SECONDS = 50.0
 COLUMNS = (
     "pk", "agent_id", "platform", "chat_type", "created_at", "active_at", "leased_until", "reset_check_at",
+    "ended_at", "imported_through", "last_seq", "last_at",
 )  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -74,7 +77,9 @@ def _settle(claimed: QuerySet[Session], now: datetime) -> int:
     later: list[Session] = []
     for row in rows:
         decision = outlook_of(agents[row["agent_id"]], now).look(row)
-        if decision.reason is not None:
+        if decision.reason is not None and not is_subject_to_resets(row):
+            later.append(Session(pk=row["pk"], reset_check_at=now + LOOK_AGAIN))
+        elif decision.reason is not None:
             due.setdefault(decision.reason, []).append(row["pk"])
         elif decision.next_at != row["reset_check_at"]:
             later.append(Session(pk=row["pk"], reset_check_at=decision.next_at))

@@ -1,12 +1,13 @@
 import threading
 from typing import Any
+from uuid import UUID
 
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.conf import settings
 from django.utils import timezone
 
-from gateway_app import dispatch, reflection_schedule, sweep
+from gateway_app import dispatch, personal_data, reflection_schedule, sweep
 from sessions_app.rounds import Rounds
 
 
@@ -30,6 +31,16 @@ rounds = Rounds(_round)
 @shared_task(name="gateway_app.tasks.deliver_due")
 def deliver_due() -> None:
     rounds.ask()
+
+
+@shared_task(name="gateway_app.tasks.erase_person")
+def erase_person(uid: str) -> None:
+    personal_data.run(UUID(uid), timezone.now())
+
+
+@shared_task(name="gateway_app.tasks.resume_erasures")
+def resume_erasures() -> int:
+    return personal_data.resume(timezone.now())
 
 
 @worker_process_shutdown.connect(weak=False)

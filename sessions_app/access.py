@@ -58,6 +58,8 @@ class Caller:
     scopes: frozenset[str]
     resets: Resets = field(default_factory=NoResets)
     proof: Proof | None = None
+    # What its agent makes unreadable, and where, as it is stored; `redaction.py` reads it.
+    redaction: str = ""
 
     @property
     def zone(self) -> ZoneInfo:

@@ -4,3 +4,7 @@ from django.apps import AppConfig
 class SessionsConfig(AppConfig):
     name = "sessions_app"
     verbose_name = "Sessions"
+
+    def ready(self) -> None:
+        # They register themselves when their module is imported.
+        from sessions_app import holdings  # noqa: F401

@@ -115,8 +115,17 @@ class Entry(NamedTuple):
     created_at: datetime
 
 
-def entry(given: Any, *, now: datetime, zone: ZoneInfo, loc: tuple[str | int, ...] = ("body",)) -> Entry:
-    """Check one message as it was sent; raises Invalid with every place that is wrong."""
+def entry(
+    given: Any,
+    *,
+    now: datetime,
+    zone: ZoneInfo,
+    loc: tuple[str | int, ...] = ("body",),
+    any_size: bool = False,
+) -> Entry:
+    """Check one message as it was sent; raises Invalid with every place that is wrong.
+
+    `any_size` is for what is imported: it was never a request, and nothing of it may be lost."""
     if not isinstance(given, dict):
         raise Invalid([_wrong((*loc,), "A message is an object.", "dict_type")])
     try:
@@ -125,9 +134,10 @@ def entry(given: Any, *, now: datetime, zone: ZoneInfo, loc: tuple[str | int, ..
         raise Invalid(field_errors(error, loc)) from None
     given = {name: value for name, value in given.items() if value is not None}
     created_at, wrong = _created_at(given.get("created_at"), now, zone)
-    if errors := [*_misfits(given), *_oversized(given), *wrong]:
+    oversized = [] if any_size else _oversized(given)
+    if errors := [*_misfits(given), *oversized, *wrong]:
         raise Invalid([_wrong((*loc, *place), msg, kind) for place, msg, kind in errors])
-    return _stored(given, created_at, loc)
+    return _stored(given, created_at, loc, any_size=any_size)
 
 
 def field_errors(error: ValidationError, loc: tuple[str | int, ...]) -> list[FieldError]:
@@ -199,7 +209,9 @@ def _created_at(given: str | None, now: datetime, zone: ZoneInfo) -> tuple[datet
     return value, []
 
 
-def _stored(given: dict[str, Any], created_at: datetime, loc: tuple[str | int, ...]) -> Entry:
+def _stored(
+    given: dict[str, Any], created_at: datetime, loc: tuple[str | int, ...], *, any_size: bool
+) -> Entry:
     kind = given.get("kind", "message")
     own, extras = OWN_FIELDS[kind], EXTRA_FIELDS[kind]
     body = {name: given[name] for name in own if name in given}
@@ -209,6 +221,10 @@ def _stored(given: dict[str, Any], created_at: datetime, loc: tuple[str | int, .
         if not body.get("tool_calls", True):
             del body["tool_calls"]
     if metadata := _metadata(given, (*own, *extras), loc):
+        if not any_size and len(orjson.dumps(metadata)) > METADATA_BYTES:
+            raise Invalid(
+                [_wrong((*loc, "metadata"), f"It may be at most {METADATA_BYTES} bytes of JSON.", "too_long")]
+            )
         extra["metadata"] = metadata
     if given.get("confidence") is not None and "confidence" in extras:
         extra["confidence"] = given["confidence"]
@@ -243,10 +259,6 @@ def _metadata(given: dict[str, Any], used: tuple[str, ...], loc: tuple[str | int
         if name in metadata:
             raise Invalid([_wrong((*loc, name), "It stands in metadata too.", "value_error")])
         metadata[name] = value
-    if metadata and len(orjson.dumps(metadata)) > METADATA_BYTES:
-        raise Invalid(
-            [_wrong((*loc, "metadata"), f"It may be at most {METADATA_BYTES} bytes of JSON.", "too_long")]
-        )
     return metadata
 
 

@@ -14,6 +14,7 @@ from sessions_app.handover import told
 from sessions_app.models import Message, Session
 from sessions_app.objects import Row, message_object, uid_text, utc
 from sessions_app.providers import Source
+from sessions_app.redaction import for_window
 from sessions_app.sessions import find_with_newest
 from sessions_app.storage import Reading, Stored, storage
 from sessions_app.tokens import PER_MESSAGE, PER_TIME_LINE
@@ -41,8 +42,10 @@ def window(
         start = plain_start(
             [row.role for row in rows], [row.tokens for row in rows], max_messages, max_tokens
         )
-        return _plain_answer(session, rows[start:])
-    return _answer(session, rows, (max_messages, max_tokens), form, clock)
+        answer = _plain_answer(session, rows[start:])
+    else:
+        answer = _answer(session, rows, (max_messages, max_tokens), form, clock)
+    return for_window(caller.redaction, answer)
 
 
 def _plain_answer(session: Row, rows: Sequence[Stored]) -> dict[str, Any]:

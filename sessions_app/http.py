@@ -66,10 +66,22 @@ def answer_once(
     request: HttpRequest, work: Callable[[], Answer], now: datetime, *, one_statement: bool = False
 ) -> HttpResponse:
     """Do the work of a POST in one transaction; under an Idempotency-Key, only the first time."""
+    return answer_made(request, work, now, lambda: request.body, one_statement=one_statement)
+
+
+def answer_made(
+    request: HttpRequest,
+    work: Callable[[], Answer],
+    now: datetime,
+    identity: Callable[[], bytes],
+    *,
+    one_statement: bool = False,
+) -> HttpResponse:
+    """The same where the body is no text to be held: `identity` is what makes two of them the same."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return _http(commit(work, one_statement=one_statement))
-    return _http(once_for(identify(caller(request), request.path, key, request.body), work, now))
+    return _http(once_for(identify(caller(request), request.path, key, identity()), work, now))
 
 
 def once_for(asked: Request, work: Callable[[], Answer], now: datetime) -> Answer:

@@ -59,11 +59,21 @@ def _session_object(row: Row, caller: Caller, blocked_by: list[str]) -> dict[str
         "cost_usd": row["cost_usd"],
         "consolidated_through": row["consolidated_through"],
         "last_activity_at": iso(row["active_at"]) or created_at,
-        "next_reset_at": iso(caller.resets.next_at(row)) if row["ended_at"] is None else None,
+        "next_reset_at": iso(caller.resets.next_at(row)) if is_subject_to_resets(row) else None,
         "reset_blocked_by": blocked_by,
         "was_auto_reset": bool(row["was_auto_reset"]),
         "reset_reason": row["reset_reason"] or None,
     }
+
+
+def is_subject_to_resets(row: Row) -> bool:
+    """Open, and not just as it was imported: until somebody goes on with it, no policy ends that."""
+    if row["ended_at"] is not None:
+        return False
+    if row["imported_through"] is None or row["imported_through"] != row["last_seq"]:
+        return True
+    active, last = row["active_at"], row["last_at"]
+    return active is not None and (last is None or utc(active) > utc(last))
 
 
 def counts(row: Row) -> dict[str, int]:

@@ -11,6 +11,7 @@ from sessions_app.live import announcer
 from sessions_app.models import Session
 from sessions_app.objects import message_id, session_object, uid_text
 from sessions_app.problems import Conflict, Invalid, NotFound, Problem, invalid
+from sessions_app.redaction import for_storage
 from sessions_app.storage import storage
 from sessions_app.telemetry import count_appended
 
@@ -18,7 +19,7 @@ from sessions_app.telemetry import count_appended
 def entries_of(body: Any, caller: Caller, now: datetime) -> list[Entry]:
     """One message, or a batch: `{"messages": [...]}`."""
     if not isinstance(body, dict) or "messages" not in body:
-        return [entry(body, now=now, zone=caller.zone)]
+        return [for_storage(caller.redaction, entry(body, now=now, zone=caller.zone))]
     messages = body["messages"]
     if not isinstance(messages, list):
         raise invalid(["body", "messages"], "It must be a list of messages.", "list_type")
@@ -66,7 +67,8 @@ def _checked(messages: list[Any], caller: Caller, now: datetime) -> list[Entry]:
     errors = []
     for index, message in enumerate(messages):
         try:
-            entries.append(entry(message, now=now, zone=caller.zone, loc=("body", "messages", index)))
+            checked = entry(message, now=now, zone=caller.zone, loc=("body", "messages", index))
+            entries.append(for_storage(caller.redaction, checked))
         except Invalid as refused:
             errors.extend(refused.errors)
     if errors:

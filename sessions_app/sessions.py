@@ -14,7 +14,8 @@ from sessions_app import paging
 from sessions_app.access import Caller, Outdated
 from sessions_app.commits import commit
 from sessions_app.entries import METADATA_BYTES
-from sessions_app.models import IdempotentAnswer, Message, Session
+from sessions_app.erasure import erase_sessions
+from sessions_app.models import Session
 from sessions_app.objects import (
     SESSION_COLUMNS,
     Row,
@@ -95,11 +96,7 @@ def erase(caller: Caller, uid: UUID, now: datetime) -> None:
 
     def work() -> None:
         session = find(caller, uid, to_erase=True)
-        # Rows by the hundred thousand go in one statement each, none of them fetched first.
-        Message.objects.filter(session_id=session.pk)._raw_delete("default")
-        IdempotentAnswer.objects.filter(session_id=session.pk)._raw_delete("default")
-        indexing.forget(caller.agent_id, session.pk, now)
-        session.delete()
+        erase_sessions([session.pk])
 
     commit(work)
 

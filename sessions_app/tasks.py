@@ -1,12 +1,13 @@
 import threading
 from typing import Any
+from uuid import UUID
 
 import structlog
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
-from sessions_app import activity, consolidation_jobs, idempotency
+from sessions_app import activity, consolidation_jobs, idempotency, imports, retention
 from sessions_app.embedding import NoEmbeddings
 from sessions_app.rounds import Rounds
 from sessions_app.search import indexing, vectors
@@ -62,3 +63,18 @@ def embed_messages() -> int:
 @shared_task(name="sessions_app.tasks.count_activity")
 def count_activity() -> int:
     return activity.run(timezone.now())
+
+
+@shared_task(name="sessions_app.tasks.run_import")
+def run_import(uid: str) -> None:
+    imports.run(UUID(uid), timezone.now())
+
+
+@shared_task(name="sessions_app.tasks.resume_imports")
+def resume_imports() -> int:
+    return imports.resume(timezone.now())
+
+
+@shared_task(name="sessions_app.tasks.apply_retention")
+def apply_retention() -> int:
+    return retention.run()

@@ -25,7 +25,7 @@ def add_schedules(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("config", "0004_skills_schedule"),
+        ("config", "0005_transfer_schedules"),
         ("admin", "0003_logentry_add_action_flag_choices"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("sessions_app", "0005_console"),

@@ -10,7 +10,7 @@ import sessions_app.models.record
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0003_consolidation"),
+        ("sessions_app", "0004_transfer"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

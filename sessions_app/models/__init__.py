@@ -14,6 +14,15 @@ from sessions_app.models.record import (
     time_ordered_id,
 )
 from sessions_app.models.search import SearchDuty, SearchErasure, SearchPage, SearchSegment, SearchVector
+from sessions_app.models.transfer import (
+    Deletion,
+    Import,
+    ImportedRecord,
+    ImportedSession,
+    ImportState,
+    RetentionRule,
+    SessionSize,
+)
 
 __all__ = [
     "KEY_LENGTH",
@@ -21,14 +30,20 @@ __all__ = [
     "Agent",
     "Consolidation",
     "ConsolidationJob",
+    "Deletion",
     "HourlyActivity",
     "IdempotentAnswer",
+    "Import",
+    "ImportState",
+    "ImportedRecord",
+    "ImportedSession",
     "JobState",
     "Kind",
     "MemoryRevision",
     "Message",
     "OperatorJob",
     "Reflection",
+    "RetentionRule",
     "Run",
     "ScheduleState",
     "SearchDuty",
@@ -37,6 +52,7 @@ __all__ = [
     "SearchSegment",
     "SearchVector",
     "Session",
+    "SessionSize",
     "StorageSample",
     "time_ordered_id",
 ]

@@ -48,6 +48,8 @@ class Agent(models.Model):
     reset_policies = models.TextField(default="[]", editable=False)
     # Set when a policy changed: the sweep then looks anew at the open sessions behind this number.
     reset_recheck_after = models.BigIntegerField(null=True, editable=False)
+    # What is made unreadable, and where, as JSON; empty for the defaults.
+    redaction = models.TextField(default="", blank=True, editable=False)
 
     class Meta:
         ordering: ClassVar = ["name"]
@@ -114,6 +116,8 @@ class Session(models.Model):
     # append marks it by its own counter, and seqs are committed in their order, so that none is passed over.
     searched_through = models.BigIntegerField(default=0, editable=False)
     embedded_through = models.BigIntegerField(default=0, editable=False)
+    # The last seq that came by an import. While nothing follows it, no policy ends and nothing condenses it.
+    imported_through = models.BigIntegerField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -224,6 +228,11 @@ class Message(models.Model):
                 fields=["session", "kind", "seq"], condition=~Q(kind="message"), name="message_other_kinds"
             ),
             models.Index(fields=["agent", "created_at", "id"], name="message_newest"),
+            models.Index(
+                fields=["agent", "kind", "created_at"],
+                condition=Q(kind__in=["tool_call", "error", "decision"]) & ~Q(hidden_by="erased"),
+                name="message_others_by_age",
+            ),
         ]
 
     def __str__(self) -> str:

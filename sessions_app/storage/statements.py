@@ -11,6 +11,7 @@ SESSION_COLUMNS = (
     "active_at", "ended_at", "end_reason", "previous_id", "forked_from_id", "leased_until", "was_auto_reset",
     "reset_reason", "last_seq", "messages_count", "tool_calls_count", "errors_count", "decisions_count",
     "input_tokens", "output_tokens", "cost_usd", "consolidated_through", "unconsolidated_tokens",
+    "imported_through", "last_at",
 )  # fmt: skip
 
 JSON_COLUMNS = ("source", "metadata")

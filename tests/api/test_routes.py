@@ -11,7 +11,8 @@ from django.test import Client
 
 from config.api import api as assembled
 from gateway_app.keys import create_key, digest, revoke
-from gateway_app.models import ApiKey
+from gateway_app.models import ApiKey, PersonErasure
+from sessions_app.models import Agent, Import, RetentionRule
 from tests.conftest import Api, said
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -38,6 +39,7 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
     api.send("PUT", f"/sessions/{session}/leases/{MARK}", {"ttl_seconds": 60})
     admin.send("PUT", f"/platforms/{MARK}", {"webhook_url": f"https://{MARK}.example/"})
     policy = said(admin.send("PUT", "/reset-policies", {"platform": MARK, "mode": "none"}))
+    agent = Agent.objects.get(name="main")
     delivery = said(api.post("/deliveries", {"target": f"{MARK}:1", "content": MARK}))
     invocation = said(api.post("/skills/invocations", {"skill_name": MARK, "user_query": MARK}))
     return {
@@ -48,6 +50,10 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
         "platform": MARK,
         "policy_id": str(policy["id"]),
         "delivery_id": delivery["id"],
+        "import_id": str(Import.objects.create(agent=agent, format="auto", file_name=MARK, size=1).uid),
+        "rule_id": str(RetentionRule.objects.create(agent=agent, platform=MARK, days=1).pk),
+        "erasure_id": str(PersonErasure.objects.create(agent=agent, platform=MARK, user_id=MARK).uid),
+        "user_id": MARK,
     }
 
 
@@ -114,7 +120,12 @@ def test_a_route_is_closed_to_weaker_keys(
 
 
 # Whoever puts a platform names it and makes their own; a test of platforms looks at what that does to ours.
-NAMED_BY_THE_CALLER = {("PUT", "/platforms/{platform}")}
+NAMED_BY_THE_CALLER = {
+    ("PUT", "/platforms/{platform}"),
+    # A person is no object of ours: everybody may ask for theirs of that name, and gets nothing of ours.
+    ("GET", "/people/{platform}/{user_id}/export"),
+    ("DELETE", "/people/{platform}/{user_id}"),
+}
 WITH_OBJECTS = [
     route
     for route in ROUTES

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("gateway_app", "0001_initial"),
+        ("gateway_app", "0002_person_erasure"),
         ("sessions_app", "0005_console"),
     ]
 

@@ -1,0 +1,134 @@
+"""A person's data: all of it out, all of it gone, and nothing of anybody else."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from gateway_app import personal_data
+from gateway_app.models import Identity, Person, PersonErasure
+from sessions_app.models import Agent, Message, Session
+from tests.conftest import Api, said
+
+from .test_export import streamed
+
+MARK = "zyzzyva-of-ada"
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    calls: list[Any] = []
+    monkeypatch.setattr(personal_data, "send", calls.append)
+    return calls
+
+
+def resolve(api: Api, **source: Any) -> str:
+    answer = said(api.post("/resolve", {"source": {"platform": "telegram", **source}}))
+    uid: str = answer["session"]["id"]
+    return uid
+
+
+def speak(api: Api, uid: str, text: str, **fields: Any) -> None:
+    body = {"role": "user", "content": text, **fields}
+    assert api.post(f"/sessions/{uid}/messages", body, Idempotency_Key=text[:200]).status_code == 201
+
+
+@pytest.fixture
+def rooms(api: Api, admin: Api, stranger: Api) -> dict[str, str]:
+    """Ada writes directly, in a group with Bob, and by mail; Bob and another agent's Ada must stay."""
+    ada = Person.objects.create(agent=Agent.objects.get(name="main"), name=f"Ada {MARK}")
+    for platform, user in (("telegram", "42"), ("mail", MARK)):
+        Identity.objects.create(agent=ada.agent, person=ada, platform=platform, user_id=user)
+    alone = resolve(api, chat_id="42", user_id="42", user_name=MARK)
+    speak(api, alone, f"direct {MARK}")
+    mail = resolve(api, platform="mail", chat_id="m", chat_type="group", user_id=MARK)
+    speak(api, mail, f"mail {MARK}", metadata={"sender": {"id": MARK}})
+    group = resolve(api, chat_id="g", chat_type="group", user_id="42", user_name=MARK)
+    speak(api, group, f"in the group {MARK}", metadata={"user_id": "42"})
+    speak(api, group, "Bob was here", metadata={"user_id": "7"})
+    speak(api, group, f"by name {MARK}", name=MARK)
+    Session.objects.filter(uid=group).update(summary=f"They spoke of {MARK}", consolidated_through=1)
+    theirs = resolve(stranger, chat_id="42", user_id="42", user_name="Other Ada")
+    speak(stranger, theirs, "another agent's")
+    admin.send("PUT", "/platforms/telegram", {"webhook_url": "https://hooks.example/"})
+    assert api.post("/deliveries", {"target": "telegram:42", "content": f"ping {MARK}"}).status_code == 202
+    return {"alone": alone, "mail": mail, "group": group, "theirs": theirs}
+
+
+def erase(admin: Api) -> dict[str, Any]:
+    answer = admin.send("DELETE", "/people/telegram/42")
+    assert answer.status_code == 202, answer.content
+    personal_data.run(PersonErasure.objects.get(finished_at=None).uid, timezone.now())
+    shown: dict[str, Any] = said(admin.get(f"/erasures/{said(answer)['id']}"))
+    return shown
+
+
+def mentions(text: str) -> list[str]:
+    found = []
+    for model in apps.get_models(include_auto_created=True):
+        names = [field.attname for field in model._meta.concrete_fields]
+        rows: Any = model._default_manager.values_list(*names)
+        if any(text in str(value) for row in rows for value in row):
+            found.append(model._meta.db_table)
+    return found
+
+
+def test_export_has_what_is_theirs_and_nothing_else(admin: Api, rooms: dict[str, str]) -> None:
+    lines = [orjson.loads(line) for line in streamed(admin.get("/people/telegram/42/export")).splitlines()]
+    assert lines[0]["person"] == [f"mail:{MARK}", "telegram:42"]
+    said_by_ada = [line["message"]["content"] for line in lines if "message" in line]
+    assert said_by_ada == [f"direct {MARK}", f"mail {MARK}", f"in the group {MARK}", f"by name {MARK}"]
+    assert [line["delivery"]["content"] for line in lines if "delivery" in line] == [f"ping {MARK}"]
+
+
+def test_erased_everywhere_and_only_there(api: Api, admin: Api, rooms: dict[str, str]) -> None:
+    shown = erase(admin)
+    assert (shown["state"], shown["sessions"], shown["messages"]) == ("done", 1, 4)
+    assert mentions(MARK) == []
+    assert api.get(f"/sessions/{rooms['alone']}").status_code == 404
+    left = Message.objects.filter(session__uid=rooms["group"], hidden_by="").values_list("body", flat=True)
+    assert [orjson.loads(body)["content"] for body in left] == ["Bob was here"]
+    assert Message.objects.filter(session__uid=rooms["theirs"]).count() == 1
+    assert not Person.objects.exists()
+    row = PersonErasure.objects.get()
+    assert (row.platform, row.user_id) == ("", "")
+
+
+def test_a_stranger_erases_and_reads_nothing_of_ours(stranger: Api, rooms: dict[str, str]) -> None:
+    lines = streamed(stranger.get("/people/mail/" + MARK + "/export")).splitlines()
+    assert len(lines) == 1
+    stranger.send("DELETE", f"/people/mail/{MARK}")
+    personal_data.run(PersonErasure.objects.get().uid, timezone.now())
+    assert "sessions_app_message" in mentions(MARK)
+    assert Person.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_file_of_the_database_holds_it(admin: Api, rooms: dict[str, str]) -> None:
+    if connection.vendor == "sqlite":
+        found = lambda: [path.name for path in _files() if MARK.encode() in path.read_bytes()]  # noqa: E731
+    else:
+        found = lambda: ["dump"] if MARK in _dump() else []  # noqa: E731
+    assert found()
+    erase(admin)
+    assert found() == []
+
+
+def _files() -> list[Path]:
+    name = Path(connection.settings_dict["NAME"])
+    return [*name.parent.glob(f"{name.name}*"), *(path for path in Path(settings.DATA_DIR).rglob("*.md"))]
+
+
+def _dump() -> str:
+    """As pg_dump writes it: every table copied out."""
+    told = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT coalesce(string_agg(row::text, chr(10)), '') FROM \"{table}\" row")
+            told.append(cursor.fetchone()[0])
+    return "\n".join(told)
