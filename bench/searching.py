@@ -126,7 +126,8 @@ def _sizes() -> dict[str, int]:
             cursor.execute("SELECT SUM(LENGTH(data)) + COUNT(*) * 24 FROM sessions_app_searchpage")
             pages = cursor.fetchone()[0]
             cursor.execute(
-                "SELECT SUM(LENGTH(messages) + LENGTH(times) + LENGTH(directory)) FROM sessions_app_searchsegment"
+                "SELECT SUM(LENGTH(messages) + LENGTH(times) + LENGTH(directory)) "
+                "FROM sessions_app_searchsegment"
             )
             index = pages + cursor.fetchone()[0]
             cursor.execute(
@@ -134,7 +135,8 @@ def _sizes() -> dict[str, int]:
             )
         else:
             cursor.execute(
-                "SELECT pg_total_relation_size('sessions_app_searchpage') + pg_total_relation_size('sessions_app_searchsegment')"
+                "SELECT pg_total_relation_size('sessions_app_searchpage') "
+                "+ pg_total_relation_size('sessions_app_searchsegment')"
             )
             index = cursor.fetchone()[0]
             cursor.execute("SELECT SUM(OCTET_LENGTH(body::json ->> 'content')) FROM sessions_app_message")
