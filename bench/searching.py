@@ -38,7 +38,7 @@ def texts(messages: int) -> Iterator[str]:
         if number % 50 == 0:
             yield _without_spaces(source, number)
             continue
-        marks = [word for word, often in WORDS.values() if number * 7_919 % 10_000 < often]
+        marks = [word for word, often in WORDS.values() if (number + 7) * 7_919 % 10_000 < often]
         first, second = (halves[int(source.random() * HALVES)] for _ in range(2))
         yield " ".join([*marks, first, second])[:CHARACTERS]
 
