@@ -38,7 +38,7 @@ def texts(messages: int) -> Iterator[str]:
         if number % 50 == 0:
             yield _without_spaces(source, number)
             continue
-        marks = [word for word, often in WORDS.values() if number * 7_919 % 10_000 < often]
+        marks = [word for word, often in WORDS.values() if (number + 7) * 7_919 % 10_000 < often]
         first, second = (halves[int(source.random() * HALVES)] for _ in range(2))
         yield " ".join([*marks, first, second])[:CHARACTERS]
 
@@ -126,7 +126,8 @@ def _sizes() -> dict[str, int]:
             cursor.execute("SELECT SUM(LENGTH(data)) + COUNT(*) * 24 FROM sessions_app_searchpage")
             pages = cursor.fetchone()[0]
             cursor.execute(
-                "SELECT SUM(LENGTH(messages) + LENGTH(times) + LENGTH(directory)) FROM sessions_app_searchsegment"
+                "SELECT SUM(LENGTH(messages) + LENGTH(times) + LENGTH(directory)) "
+                "FROM sessions_app_searchsegment"
             )
             index = pages + cursor.fetchone()[0]
             cursor.execute(
@@ -134,7 +135,8 @@ def _sizes() -> dict[str, int]:
             )
         else:
             cursor.execute(
-                "SELECT pg_total_relation_size('sessions_app_searchpage') + pg_total_relation_size('sessions_app_searchsegment')"
+                "SELECT pg_total_relation_size('sessions_app_searchpage') "
+                "+ pg_total_relation_size('sessions_app_searchsegment')"
             )
             index = cursor.fetchone()[0]
             cursor.execute("SELECT SUM(OCTET_LENGTH(body::json ->> 'content')) FROM sessions_app_message")

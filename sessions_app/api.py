@@ -65,7 +65,7 @@ def change_session(request: HttpRequest, session_id: str, data: schemas.SessionC
 @requires("write")
 def erase_session(request: HttpRequest, session_id: str) -> HttpResponse:
     """Erase the session and all of its record. Nothing else erases."""
-    sessions.erase(caller(request), parse_uid(session_id), timezone.now())
+    sessions.erase(caller(request), parse_uid(session_id))
     return HttpResponse(status=204)
 
 

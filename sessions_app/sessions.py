@@ -91,7 +91,7 @@ def merged(metadata: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def erase(caller: Caller, uid: UUID, now: datetime) -> None:
+def erase(caller: Caller, uid: UUID) -> None:
     """The record goes, and with it what was answered about it."""
 
     def work() -> None:

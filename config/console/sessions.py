@@ -20,9 +20,8 @@ from config.console.session_page import header
 from gateway_app.admin.acting import acting_for
 from sessions_app import events
 from sessions_app.admin import transcript
-from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.admin.sessions import SessionList, uid_of
-from sessions_app.models import ConsolidationJob, Session
+from sessions_app.models import Session
 from sessions_app.problems import Busy, Problem
 
 
@@ -220,12 +219,6 @@ class SessionAdmin(SessionList):
     @admin.display(description="last active")
     def last_active(self, session: Session) -> str:
         return _when(session.active_at or session.updated_at)
-
-
-@admin.register(ConsolidationJob)
-class ConsolidationJobAdmin(ReadOnly, LongList):
-    list_display = ("session", "trigger", "created_at")
-    list_select_related = ("session",)
 
 
 def _when(moment: datetime) -> str:

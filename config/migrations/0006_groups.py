@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
         ("admin", "0003_logentry_add_action_flag_choices"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("sessions_app", "0005_console"),
-        ("gateway_app", "0002_console"),
+        ("gateway_app", "0003_console"),
     ]
     operations = [
         migrations.RunPython(add_groups, migrations.RunPython.noop),

@@ -23,7 +23,9 @@ TRIES = 3
 
 def acting_for(agent: Agent, now: datetime | None = None) -> Caller:
     resets = outlook_of(agent, now or timezone.now())
-    return Caller(NO_KEY, agent.pk, agent.name, agent.timezone, frozenset(SCOPES), resets, agent.redaction)
+    return Caller(
+        NO_KEY, agent.pk, agent.name, agent.timezone, frozenset(SCOPES), resets, redaction=agent.redaction
+    )
 
 
 def as_form_error(refused: Invalid) -> ValidationError:

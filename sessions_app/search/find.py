@@ -19,9 +19,9 @@ from sessions_app.search.segments import Stale, microseconds, moment
 from sessions_app.search.snippets import snippet
 
 # By rank means: the best among so many of the newest that were found.
-RANKED = 400
+RANKED = 200
 # Of each order, when two are put together.
-FUSED = 200
+FUSED = 100
 ATTEMPTS = 5
 
 Answer = TypeVar("Answer")

@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 BATCH = 4_096
 BATCH_CHARACTERS = 8_000_000
 AT_ONCE = 512
+SESSIONS = 2_048
 # So many of a like size become one.
 FAN = 8
 SIZES = (256, 4_096, 32_768)
@@ -54,7 +55,7 @@ class Pending(NamedTuple):
 PENDING = """
 SELECT m.id, m.session_id, s.platform, m.seq, m.kind, m.role, m.body, m.created_at, s.searched_through
 FROM sessions_app_message m JOIN sessions_app_session s ON s.id = m.session_id
-WHERE s.id IN ({marks}) AND m.seq > s.searched_through
+WHERE s.id IN ({marks}) AND m.seq > s.searched_through AND m.seq <= s.searched_through + %s
   AND (m.session_id > %s OR m.session_id = %s AND m.seq > %s)
 ORDER BY m.session_id, m.seq LIMIT %s
 """
@@ -101,12 +102,14 @@ def pending_sessions() -> Any:
 
 def _batch(agent_id: int) -> Iterator[Pending]:
     sessions = list(
-        pending_sessions().filter(agent_id=agent_id).order_by("pk").values_list("pk", flat=True)[:AT_ONCE]
+        pending_sessions().filter(agent_id=agent_id).order_by("pk").values_list("pk", flat=True)[:SESSIONS]
     )
+    # Of many conversations a little each: what happened at one time shall stand in one segment.
+    each = -(-BATCH // max(len(sessions), 1))
     statement = PENDING.format(marks=", ".join(["%s"] * len(sessions)))
     place, taken, characters = (0, 0), 0, 0
     while taken < BATCH and characters < BATCH_CHARACTERS:
-        rows = storage().rows(statement, (*sessions, place[0], *place, AT_ONCE))
+        rows = storage().rows(statement, (*sessions, each, place[0], *place, AT_ONCE))
         for row in map(Pending._make, rows):
             yield row
             place, taken, characters = (row.session, row.seq), taken + 1, characters + len(row.body)

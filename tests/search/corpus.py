@@ -17,8 +17,17 @@ RECORD: list[dict[str, Any]] = [
     {"role": "user", "content": "Which database did we decide on?"},
     {"role": "assistant", "content": "We decided to use PostgreSQL databases for the main store."},
     {"kind": "decision", "decision": "SQLite stays the default", "rationale": "nothing to install"},
-    {"kind": "error", "error": "TypeError: 'NoneType' object is not subscriptable", "context": "file app/main.py:42"},
-    {"kind": "tool_call", "tool": "web_search", "args": {"query": "weather Lisbon"}, "result": "24 °C, sunny"},
+    {
+        "kind": "error",
+        "error": "TypeError: 'NoneType' object is not subscriptable",
+        "context": "file app/main.py:42",
+    },
+    {
+        "kind": "tool_call",
+        "tool": "web_search",
+        "args": {"query": "weather Lisbon"},
+        "result": "24 °C, sunny",
+    },
     {"role": "user", "content": "今天北京的天气怎么样?"},
     {"role": "assistant", "content": "北京今天晴,最高气温 25 度。"},
     {"role": "user", "content": "東京タワーの高さを教えてください"},
@@ -27,19 +36,33 @@ RECORD: list[dict[str, Any]] = [
     {"role": "user", "content": "Привет, как дела? ПОГОДА хорошая"},
     {"role": "assistant", "content": "100% sure — a_b + c++ <tag> \\path\\to 🎉 done"},
     {"role": "user", "content": "running runs runner ran"},
-    {"role": "assistant", "tool_calls": [
-        {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": "{\"path\": \"/etc/hosts\"}"}}]},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "read_file", "arguments": '{"path": "/etc/hosts"}'},
+            }
+        ],
+    },
     {"role": "tool", "tool_call_id": "c1", "name": "read_file", "content": "127.0.0.1 localhost"},
-    {"role": "user", "content": [{"type": "text", "text": "look at this picture"}, {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "look at this picture"},
+            {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}},
+        ],
+    },
     {"role": "user", "content": "release v1.2.3 of foo-bar on 2026-03-01 at 09:15"},
-    {"role": "assistant", "content": "AND OR NOT NEAR are words too: \"quoted text\" (brackets) [more]"},
+    {"role": "assistant", "content": 'AND OR NOT NEAR are words too: "quoted text" (brackets) [more]'},
     {"role": "user", "content": "main store, main door"},
     {"role": "assistant", "content": "ab"},
     {"role": "user", "content": "x"},
     {"role": "user", "content": "データベース設計 database デザイン"},
     {"role": "assistant", "content": "The   quick\nbrown\tfox jumps over the lazy dog"},
     {"role": "user", "content": "हिन्दी में नमस्ते और العربية مرحبا"},
-]  # fmt: skip
+]
 
 
 def record(api: Api) -> None:

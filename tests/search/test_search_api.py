@@ -78,15 +78,55 @@ def test_a_period_can_be_said_as_so_long_ago(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["q=x&since=soon", "q=x&until=7y", "q=x&limit=0", "q=x&mode=fuzzy", "q=x&cursor=zz", "q=x&context=99", "", "q=x&nope=1",
-     "q=x&since=0001-01-01T00:00%2B14:00", "q=x&mode=semantic&sort=newest"],
-)  # fmt: skip
+    [
+        "q=x&since=soon",
+        "q=x&until=7y",
+        "q=x&limit=0",
+        "q=x&mode=fuzzy",
+        "q=x&cursor=zz",
+        "q=x&context=99",
+        "",
+        "q=x&nope=1",
+        "q=x&since=0001-01-01T00:00%2B14:00",
+        "q=x&mode=semantic&sort=newest",
+    ],
+)
 def test_what_cannot_be_meant_is_a_422(api: Api, query: str) -> None:
     assert api.get(f"/search?{query}").status_code == 422
 
 
-TYPED = ['"', '"a', "AND", "OR OR", "*", "**", "a:b", "NEAR(a b)", "%", "🎉", "(((", "\\", "-", "--", "'; DROP", "a" * 10_000,
-    "word " * 2_000, "* " * 5_000, "\u0301", "\ufeff", "ſ", "İ", "ﬃ", "\u200d", "a\tb\nc", "^a", "{a}", "x OR", "-OR", '-"']  # fmt: skip
+TYPED = [
+    '"',
+    '"a',
+    "AND",
+    "OR OR",
+    "*",
+    "**",
+    "a:b",
+    "NEAR(a b)",
+    "%",
+    "🎉",
+    "(((",
+    "\\",
+    "-",
+    "--",
+    "'; DROP",
+    "a" * 10_000,
+    "word " * 2_000,
+    "* " * 5_000,
+    "\u0301",
+    "\ufeff",
+    "\u017f",
+    "İ",
+    "ﬃ",
+    "\u200d",
+    "a\tb\nc",
+    "^a",
+    "{a}",
+    "x OR",
+    "-OR",
+    '-"',
+]
 
 
 def test_whatever_is_typed_is_a_query(recorded: Api) -> None:
@@ -160,8 +200,10 @@ def test_without_a_hit_the_answer_says_what_was_searched(recorded: Api) -> None:
     assert searched(recorded, "zzz", kind="error")["searched"]["messages"] == 1
     assert searched(recorded, "zzz", since="2026-03-01T09:20")["searched"]["messages"] == 4
     assert searched(recorded, "zzz", platform="none")["searched"] == {
-        "messages": 0, "first_at": None, "last_at": None
-    }  # fmt: skip
+        "messages": 0,
+        "first_at": None,
+        "last_at": None,
+    }
     assert searched(recorded, "database")["searched"] is None
 
 
