@@ -24,13 +24,13 @@ _began: dict[str, tuple[datetime, float]] = {}
 
 @task_prerun.connect(weak=False)
 def note_start(task_id: str, task: Task[Any, Any], **_: Any) -> None:
-    if task.request.get(SCHEDULE):
+    if _schedule(task):
         _began[task_id] = timezone.now(), time.monotonic()
 
 
 @task_postrun.connect(weak=False)
 def note_end(task_id: str, task: Task[Any, Any], retval: Any, state: str | None, **_: Any) -> None:
-    name = task.request.get(SCHEDULE)
+    name = _schedule(task)
     if not name or task_id not in _began:
         return
     started_at, began = _began.pop(task_id)
@@ -39,6 +39,12 @@ def note_end(task_id: str, task: Task[Any, Any], retval: Any, state: str | None,
     except DatabaseError as error:
         # What the task did is done; that nobody can look it up is no reason to do it again.
         log.warning("a run of a schedule was not noted", schedule=name, error=str(error).strip())
+
+
+def _schedule(task: Task[Any, Any]) -> str | None:
+    """A header stands among the request's own names, or below them where the task was called in place."""
+    found: str | None = task.request.get(SCHEDULE) or (task.request.get("headers") or {}).get(SCHEDULE)
+    return found
 
 
 def note(name: str, started_at: datetime, seconds: float, *, succeeded: bool, result: Any) -> None:

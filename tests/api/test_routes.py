@@ -12,6 +12,7 @@ from django.test import Client
 from config.api import api as assembled
 from gateway_app.keys import create_key, digest, revoke
 from gateway_app.models import ApiKey
+from sessions_app.models import Consolidation, Session
 from tests.conftest import Api, said
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -39,7 +40,14 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
     admin.send("PUT", f"/platforms/{MARK}", {"webhook_url": f"https://{MARK}.example/"})
     policy = said(admin.send("PUT", "/reset-policies", {"platform": MARK, "mode": "none"}))
     delivery = said(api.post("/deliveries", {"target": f"{MARK}:1", "content": MARK}))
+    admin.send("PUT", "/memory", {"content": MARK, "version": 0})
+    reflection = said(api.post("/reflections"))
+    consolidation = _consolidation_of(session)
     return {
+        "consolidation_id": consolidation,
+        "reflection_id": reflection["id"],
+        # Every agent counts its own from one: that of another is not found because it has none.
+        "version": "1",
         "session_id": session,
         "message_id": f"{session}.1",
         "name": MARK,
@@ -47,6 +55,16 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
         "policy_id": str(policy["id"]),
         "delivery_id": delivery["id"],
     }
+
+
+def _consolidation_of(session_id: str) -> str:
+    session = Session.objects.get(uid=session_id)
+    made = Consolidation.objects.create(
+        agent=session.agent, session=session, from_seq=1, through_seq=1, trigger="asked", engine="extractive",
+        entries=1, tokens_before=1, tokens_after=1, summary=MARK,
+    )  # fmt: skip
+    Session.objects.filter(pk=session.pk).update(consolidated_through=1, summary=MARK)
+    return str(made.uid)
 
 
 def address(path: str, ours: dict[str, str]) -> str:
