@@ -1,7 +1,7 @@
 """Consolidation and reflection on the database that the environment names; figures as JSON.
 
 `python -m bench.condensing one SESSION` condenses a session and takes it back; `idle SESSIONS` makes so many
-idle, finds and condenses them; `reflect ENTRIES` writes a report. Each prints seconds and its peak of memory."""
+idle, finds and condenses them; `reflect ENTRIES` writes a report. Each prints seconds and peak memory."""
 
 import json
 import resource
