@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.measures import append, skills, stored, sweep, window
+from bench.measures import append, memory, skills, stored, sweep, window
 from bench.measuring import Bench
 from bench.rows import Row
 
@@ -14,4 +14,5 @@ MEASURES: dict[str, Measure] = {
     "window": window.measure,
     "sweep": sweep.measure,
     "skills": skills.measure,
+    "memory": memory.measure,
 }

@@ -12,7 +12,7 @@ from django.test import Client
 from config.api import api as assembled
 from gateway_app.keys import create_key, digest, revoke
 from gateway_app.models import ApiKey, PersonErasure
-from sessions_app.models import Agent, Import, RetentionRule
+from sessions_app.models import Agent, Consolidation, Import, RetentionRule, Session
 from tests.conftest import Api, said
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -42,7 +42,14 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
     agent = Agent.objects.get(name="main")
     delivery = said(api.post("/deliveries", {"target": f"{MARK}:1", "content": MARK}))
     invocation = said(api.post("/skills/invocations", {"skill_name": MARK, "user_query": MARK}))
+    admin.send("PUT", "/memory", {"content": MARK, "version": 0})
+    reflection = said(api.post("/reflections"))
+    consolidation = _consolidation_of(session)
     return {
+        "consolidation_id": consolidation,
+        "reflection_id": reflection["id"],
+        # Every agent counts its own from one: that of another is not found because it has none.
+        "version": "1",
         "session_id": session,
         "invocation_id": invocation["id"],
         "message_id": f"{session}.1",
@@ -55,6 +62,16 @@ def ours(api: Api, admin: Api) -> dict[str, str]:
         "erasure_id": str(PersonErasure.objects.create(agent=agent, platform=MARK, user_id=MARK).uid),
         "user_id": MARK,
     }
+
+
+def _consolidation_of(session_id: str) -> str:
+    session = Session.objects.get(uid=session_id)
+    made = Consolidation.objects.create(
+        agent=session.agent, session=session, from_seq=1, through_seq=1, trigger="asked", engine="extractive",
+        entries=1, tokens_before=1, tokens_after=1, summary=MARK,
+    )  # fmt: skip
+    Session.objects.filter(pk=session.pk).update(consolidated_through=1, summary=MARK)
+    return str(made.uid)
 
 
 def address(path: str, ours: dict[str, str]) -> str:
