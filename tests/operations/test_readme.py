@@ -62,10 +62,10 @@ def test_the_first_five_minutes_work_as_written(make_daybook: MakeDaybook, tmp_p
 
     assert done.returncode == 0, done.stdout + done.stderr + told.read_text()
     statuses = re.findall(r"^\d{3}$", told.read_text(), re.MULTILINE)
-    assert statuses == ["201"] * 5 + ["200"] * 3 + ["201"] * 2 + ["200"] + ["201"] + ["200"] * 3
+    assert statuses == ["201"] * 5 + ["200"] * 3 + ["201"] * 2 + ["200"] + ["201"] + ["200"] * 3 + ["201"] + ["200"] * 3
     said = done.stdout.split(END + "\n")
     assert len(said) == len(blocks()) + 1
-    opened, appended, recorded, windows, summary, retried, live, back = said[1:-1]
+    opened, appended, recorded, windows, summary, retried, live, back, skills = said[1:-1]
     assert objects(opened)[0]["created"] is True
     assert [item["seq"] for answer in objects(appended + recorded) for item in answer["items"]] == [
         *range(1, 7)
@@ -87,3 +87,7 @@ def test_the_first_five_minutes_work_as_written(make_daybook: MakeDaybook, tmp_p
     assert rewound["counts"]["entries"] == 7
     assert (window["from_seq"], window["to_seq"]) == (1, 4)
     assert [message["hidden"] for message in record["items"]] == [False] * 4 + [True]
+    _, ended, recommended, metrics = objects(skills)
+    assert ended["state"] == "completed"
+    assert [item["skill_name"] for item in recommended["items"]] == ["weather"]
+    assert metrics["items"][0]["completion_rate"] == 100.0
