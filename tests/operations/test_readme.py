@@ -62,7 +62,8 @@ def test_the_first_five_minutes_work_as_written(make_daybook: MakeDaybook, tmp_p
 
     assert done.returncode == 0, done.stdout + done.stderr + told.read_text()
     statuses = re.findall(r"^\d{3}$", told.read_text(), re.MULTILINE)
-    assert statuses == ["201"] * 5 + ["200"] * 3 + ["201"] * 2 + ["200"] + ["201"] + ["200"] * 3 + ["201"] + ["200"] * 3
+    sessions = ["201"] * 5 + ["200"] * 3 + ["201"] * 2 + ["200"] + ["201"] + ["200"] * 3
+    assert statuses == [*sessions, "201", *["200"] * 3]
     said = done.stdout.split(END + "\n")
     assert len(said) == len(blocks()) + 1
     opened, appended, recorded, windows, summary, retried, live, back, skills = said[1:-1]
