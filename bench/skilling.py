@@ -94,7 +94,8 @@ def file_pair(folder: str, count: str) -> None:
     one = {
         "skill_name": "skill", "invoked_at": datetime.now(UTC).isoformat(), "session_id": "s",
         "workflow_path": "quick", "completed": True, "duration_seconds": 1.5, "user_query": "fix the error",
-        "alternatives_considered": [], "selection_rank": 1, "follow_up_actions": ["commit"], "error_type": None,
+        "alternatives_considered": [], "selection_rank": 1, "follow_up_actions": ["commit"],
+        "error_type": None,
     }  # fmt: skip
     kept = [dict(one) for _ in range(int(count))]
     taken = []

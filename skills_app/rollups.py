@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -32,9 +33,10 @@ ON CONFLICT (agent_id, day, skill_name, workflow_phase) DO NOTHING RETURNING id"
 UPDATE = f"""UPDATE skills_app_skillrollup SET {", ".join(f"{name} = %s" for name in SUMS)},
 durations = %s, first_at = %s, last_at = %s WHERE id = %s RETURNING id"""  # noqa: S608 - column names of our own
 TALLY = """INSERT INTO skills_app_skilltally (agent_id, day, skill_name, workflow_phase, kind, label, count)
-VALUES (%s, %s, %s, %s, %s, %s, %s)
+VALUES {values}
 ON CONFLICT (agent_id, day, kind, skill_name, workflow_phase, label)
 DO UPDATE SET count = skills_app_skilltally.count + excluded.count RETURNING id"""
+TALLIED_AT_ONCE = 100
 ADOPT = """INSERT INTO skills_app_skilladoption (agent_id, skill_name, session_id, uses)
 VALUES (%s, %s, %s, %s) ON CONFLICT (session_id, skill_name)
 DO UPDATE SET uses = skills_app_skilladoption.uses + excluded.uses RETURNING uses"""
@@ -47,14 +49,33 @@ def count(facts: Sequence[Fact]) -> None:
     """Runs inside `commit`, with the change of the invocations themselves."""
     _adopt(facts)
     # In one order, whoever moves them: two that meet wait for each other once and never in a circle.
-    for key, cell in sorted(folded(facts).items()):
+    cells = sorted(folded(facts).items(), key=itemgetter(0))
+    for key, cell in cells:
         _move(key, cell)
+    _tally(cells)
 
 
 def discount(facts: Sequence[Fact]) -> None:
     """The same backwards, after the invocations are gone."""
-    for key, cell in sorted(folded(facts).items()):
+    cells = sorted(folded(facts).items(), key=itemgetter(0))
+    for key, cell in cells:
         _move(key, cell, sign=-1)
+    _tally(cells, sign=-1)
+    for key, _ in cells:
+        SkillTally.objects.filter(**key._asdict(), count=0).delete()
+
+
+def _tally(cells: Sequence[tuple[Key, Cell]], sign: int = 1) -> None:
+    """The rows of labels are guarded by those of their cells, which are locked by now."""
+    moved = [
+        (*key, kind, label, sign * times)
+        for key, cell in cells
+        for (kind, label), times in sorted(cell.labels.items())
+    ]
+    for start in range(0, len(moved), TALLIED_AT_ONCE):
+        some = moved[start : start + TALLIED_AT_ONCE]
+        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * len(some))
+        rows(TALLY.format(values=values), [value for row in some for value in row])
 
 
 def _move(key: Key, moved: Cell, sign: int = 1) -> None:
@@ -67,10 +88,6 @@ def _move(key: Key, moved: Cell, sign: int = 1) -> None:
             cell.first_at, cell.last_at = _span(key)
         sums = [getattr(cell, name) for name in SUMS]
         rows(UPDATE, [*sums, orjson.dumps(cell.durations).decode(), cell.first_at, cell.last_at, pk])
-    for (kind, label), times in sorted(moved.labels.items()):
-        rows(TALLY, [*key, kind, label, sign * times])
-    if sign < 0:
-        SkillTally.objects.filter(**key._asdict(), count=0).delete()
 
 
 def _locked(key: Key, moved: Cell) -> tuple[int, Cell]:

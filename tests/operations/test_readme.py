@@ -62,10 +62,13 @@ def test_the_first_five_minutes_work_as_written(make_daybook: MakeDaybook, tmp_p
 
     assert done.returncode == 0, done.stdout + done.stderr + told.read_text()
     statuses = re.findall(r"^\d{3}$", told.read_text(), re.MULTILINE)
-    assert statuses == ["201"] * 5 + ["200"] * 3 + ["201"] * 2 + ["200"] + ["201"] + ["200"] * 5 + ["201"]
+    sessions = ["201"] * 5 + ["200"] * 3 + ["201"] * 2 + ["200"] * 4 + ["201"] + ["200"] * 5 + ["201"]
+    assert statuses == [*sessions, "201", *["200"] * 3]
     said = done.stdout.split(END + "\n")
     assert len(said) == len(blocks()) + 1
-    opened, appended, recorded, windows, summary, retried, live, back, condensed, reflected = said[1:-1]
+    opened, appended, recorded, windows, summary, retried, found, live, back, condensed, reflected, skills = (
+        said[1:-1]
+    )
     assert objects(opened)[0]["created"] is True
     assert [item["seq"] for answer in objects(appended + recorded) for item in answer["items"]] == [
         *range(1, 7)
@@ -87,7 +90,13 @@ def test_the_first_five_minutes_work_as_written(make_daybook: MakeDaybook, tmp_p
     assert rewound["counts"]["entries"] == 7
     assert (window["from_seq"], window["to_seq"]) == (1, 4)
     assert [message["hidden"] for message in record["items"]] == [False] * 4 + [True]
+    assert '"snippet":"How warm is it in <mark>Lisbon</mark>?"' in found
+    assert "Found 1 result(s) for 'timeout':" in found
     done, listed = objects(condensed)
     # One turn is left, which is the newest.
     assert (done["state"], listed["items"]) == ("nothing", [])
     assert objects(reflected)[0]["markdown"].startswith("## Self-Reflection Report")
+    _, ended, recommended, metrics = objects(skills)
+    assert ended["state"] == "completed"
+    assert [item["skill_name"] for item in recommended["items"]] == ["weather"]
+    assert metrics["items"][0]["completion_rate"] == 100.0

@@ -147,6 +147,7 @@ def test_a_server_without_pgvector_is_searched_in_the_process(api: Api, clock: C
             start(api, "fresh", user_query="slow database")
             assert ask(api)["items"][0]["skill_name"] == "fresh"
             cursor.execute("RESET ROLE")
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             # Installed later: what is stored waits for its vector and gets it by the task.
             assert pgvector.prepare() is True
             assert tasks.embed_queries() == 1

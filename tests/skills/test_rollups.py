@@ -202,7 +202,7 @@ def test_empty_and_full_have_one_form(api: Api) -> None:
         session = f"/sessions/{api.open()}/skills"
         paths = ("/skills/summary", session, "/skills/workflow", "/skills/export", "/skills/trends")
         read = [api.get(path) for path in paths]
-        bodies = [b"".join(answer) if answer.streaming else answer.content for answer in read]  # type: ignore[call-overload]
+        bodies = [b"".join(answer) if answer.streaming else answer.content for answer in read]
         return [set(json.loads(body)) for body in bodies]
 
     empty = forms()
