@@ -103,9 +103,8 @@ def test_the_live_tail_shows_what_is_said_meanwhile(log_in: LogIn, agent: Agent)
     expect(page.locator("#m4")).to_contain_text("the <b>gauge</b> is silent")
     page.locator("#m2 summary").click()
     expect(page.locator("#m2")).to_contain_text("high at 04:10")
-    assert page.locator("#db-entries > [data-seq]").evaluate_all("found => found.map(e => e.dataset.seq)") == [
-        "1", "2", "3", "4",
-    ]  # fmt: skip
+    entries = page.locator("#db-entries > [data-seq]")
+    assert entries.evaluate_all("found => found.map(e => e.dataset.seq)") == ["1", "2", "3", "4"]
 
 
 def test_a_long_session_comes_by_parts_and_entries_have_addresses(log_in: LogIn, agent: Agent) -> None:
