@@ -1,4 +1,4 @@
-"""The first page: what is there, what happens, what is wrong, each number with a way to the list behind it."""
+"""The first page: what is there, what happens, what is wrong, each number with the way to its list."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

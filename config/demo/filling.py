@@ -43,7 +43,7 @@ SUMMARY = (
     "asking when both sides are free; garlic is left out of everything; reminders come ten minutes before."
 )
 
-# Further capabilities add their own: each is a function of number, seed and time that says how many it stored.
+# Further capabilities add their own: of a number, a seed and a time, each says how many it stored.
 FURTHER: dict[str, Callable[[int, int, datetime], int]] = {}
 
 
@@ -209,7 +209,8 @@ def _surroundings(agents: list[Agent], now: datetime) -> None:
             Platform.objects.get_or_create(
                 agent=agent, platform=platform,
                 defaults={"webhook_url": f"https://hooks.example.org/{agent.name}/{platform}",
-                          "home_chat_id": "1", "home_name": "Home", "webhook_secret": "", "created_at": now, "updated_at": now},
+                          "home_chat_id": "1", "home_name": "Home", "created_at": now,
+                          "updated_at": now},
             )  # fmt: skip
         ada, made = Person.objects.get_or_create(agent=agent, name="Ada Byron")
         if made:

@@ -254,7 +254,7 @@
         new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable: true })),
       get $refs() {
         const found = [];
-        for (let node = el; node; node = node.parentNode) if (node._x_refs) found.push(node._x_refs);
+        for (let node = el; node; node = (node._x_teleportBack ?? node).parentNode) if (node._x_refs) found.push(node._x_refs);
         return Alpine.mergeProxies(found);
       },
     };

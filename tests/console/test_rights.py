@@ -1,0 +1,96 @@
+"""Groups: who may look, who may act, and that a typed address opens nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import reverse
+
+from sessions_app.models import Message, Session
+from tests.conftest import Api
+
+Member = Callable[[str], Client]
+
+
+@pytest.fixture
+def member(db: None) -> Member:
+    def make(group: str) -> Client:
+        user = User.objects.create_user(f"a {group}", is_staff=True)
+        user.groups.add(Group.objects.get(name=group))
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def session(api: Api) -> Session:
+    uid = api.open("telegram:1", title="Lisbon")
+    api.append(uid, {"role": "user", "content": "How warm is it?"})
+    return Session.objects.get(uid=uid)
+
+
+def act(client: Client, session: Session, action: str, **given: str) -> Any:
+    return client.post(reverse("admin:console_act", args=[session.pk, action]), given)
+
+
+@pytest.mark.parametrize("action", ["reset", "condense", "retain", "end-lease", "erase"])
+def test_a_viewer_cannot_act_by_typing_an_address(member: Member, session: Session, action: str) -> None:
+    viewer = member("viewer")
+    before = Session.objects.values().get()
+    assert act(viewer, session, action, sure="erase", most="0").status_code == 403
+    assert viewer.get(reverse("admin:console_act", args=[session.pk, action])).status_code == 403
+    assert Session.objects.values().get() == before
+    assert not LogEntry.objects.exists()
+
+
+def test_a_viewer_reads_everything_but_keys(member: Member, session: Session) -> None:
+    viewer = member("viewer")
+    page = viewer.get(reverse("admin:sessions_app_session_change", args=[session.pk]))
+    assert b"How warm is it?" in page.content
+    assert viewer.get(reverse("admin:index")).status_code == 200
+    for name in ("gateway_app_apikey", "auth_user"):
+        assert viewer.get(reverse(f"admin:{name}_changelist")).status_code == 403
+    assert viewer.get(reverse("admin:gateway_app_delivery_changelist")).status_code == 200
+
+
+def test_who_acts_is_in_the_log_with_what_was_done(member: Member, session: Session) -> None:
+    operator = member("operator")
+    assert act(operator, session, "reset").status_code == 302
+    session.refresh_from_db()
+    assert session.end_reason == "reset"
+    entry = LogEntry.objects.get()
+    assert (str(entry.user), entry.object_repr) == ("a operator", "Lisbon")
+    assert entry.change_message == "Reset: it has ended, and a new session of its key is open."
+
+
+def test_a_session_is_erased_only_with_the_word(member: Member, session: Session) -> None:
+    operator = member("operator")
+    assert act(operator, session, "erase").status_code == 200
+    assert act(operator, session, "erase", sure="yes").status_code == 200
+    assert Message.objects.count() == 1
+    assert act(operator, session, "erase", sure="erase").status_code == 302
+    assert (Session.objects.count(), Message.objects.count()) == (0, 0)
+    assert LogEntry.objects.get().change_message == "Erased the session of 1 entries."
+
+
+def test_an_operator_makes_no_keys_and_an_admin_no_superuser(member: Member) -> None:
+    assert member("operator").get(reverse("admin:gateway_app_apikey_add")).status_code == 403
+    admin = member("admin")
+    assert admin.get(reverse("admin:gateway_app_apikey_add")).status_code == 200
+    root = User.objects.create_superuser("root")
+    change = reverse("admin:auth_user_change", args=[root.pk])
+    assert admin.post(change, {"username": "taken"}).status_code == 403
+    group = reverse("admin:auth_group_change", args=[Group.objects.get(name="admin").pk])
+    assert admin.post(group, {"name": "admin"}).status_code == 403
+
+
+def test_strangers_find_no_part_of_a_transcript(session: Session) -> None:
+    for name in ("console_part", "console_live"):
+        answer: Any = Client().get(reverse(f"admin:{name}", args=[session.pk]))
+        assert answer.status_code == 302
+        assert answer.url.startswith("/admin/login/")
