@@ -82,7 +82,8 @@ def classes() -> dict[str, tuple[str, str, Callable[[], str]]]:
 
 
 def main(step: str, *arguments: str) -> None:
-    {"fill": _fill, "index": _index, "run": _run}[step](*map(int, arguments))
+    steps: dict[str, Callable[..., None]] = {"fill": _fill, "index": _index, "run": _run}
+    steps[step](*map(int, arguments))
 
 
 def _fill(messages: int) -> None:
@@ -90,12 +91,13 @@ def _fill(messages: int) -> None:
     from sessions_app.entries import entry
 
     begin = datetime.now(UTC) - timedelta(days=30)
-    sizes = [messages // SESSIONS] * SESSIONS
+    many = min(SESSIONS, messages)
+    sizes = [messages // many] * many
     sessions = _store_sessions(sizes, begin)
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for number, text in enumerate(texts(sum(sizes))):
-            session, seq = sessions[number % SESSIONS], number // SESSIONS + 1
+            session, seq = sessions[number % many], number // many + 1
             at = begin + timedelta(seconds=2 * number)
             made = entry(
                 {"role": ("user", "assistant")[seq % 2], "content": text}, now=at, zone=ZoneInfo("UTC")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.measures import append, memory, skills, stored, sweep, window
+from bench.measures import append, memory, search, skills, stored, sweep, window
 from bench.measuring import Bench
 from bench.rows import Row
 
@@ -15,4 +15,5 @@ MEASURES: dict[str, Measure] = {
     "sweep": sweep.measure,
     "skills": skills.measure,
     "memory": memory.measure,
+    "search": search.measure,
 }
