@@ -14,7 +14,17 @@ from django.urls import reverse
 
 from gateway_app import people
 from gateway_app.models import ApiKey, Delivery, Lease, Person, Platform, ResetPolicy
-from sessions_app.models import Agent, ConsolidationJob, Message, OperatorJob, Session
+from sessions_app.models import (
+    Agent,
+    Consolidation,
+    ConsolidationJob,
+    MemoryRevision,
+    Message,
+    OperatorJob,
+    Reflection,
+    Run,
+    Session,
+)
 from tests.conftest import Api, said
 
 from .conftest import NOON, Clock
@@ -48,14 +58,26 @@ def rows(clock: Clock, api: Api, admin: Api) -> dict[type[Model], Model]:
     agent = Agent.objects.get(name="main")
     ada = Person.objects.create(agent=agent, name=evil)
     people.link(ada, [("telegram", "1"), ("discord", evil)])
-    ConsolidationJob.objects.create(session=Session.objects.get(), trigger="asked")
+    _remembered(agent, evil)
+    api.post(f"/sessions/{session}/consolidate")
+    api.post("/reflections")
     OperatorJob.objects.create(action="reset", total=1, last_refusal=evil)
     found = {model: model._default_manager.order_by("pk").first() for model in OURS}
     assert set(found) == {
-        Agent, ApiKey, ConsolidationJob, Delivery, Lease, Message, OperatorJob, Person, Platform, ResetPolicy,
-        Session,
+        Agent, ApiKey, Consolidation, ConsolidationJob, Delivery, Lease, MemoryRevision, Message, OperatorJob,
+        Person, Platform, Reflection, ResetPolicy, Run, Session,
     }  # fmt: skip
     return {model: row for model, row in found.items() if row is not None}
+
+
+def _remembered(agent: Agent, text: str) -> None:
+    session = Session.objects.get()
+    Consolidation.objects.create(
+        agent=agent, session=session, from_seq=1, through_seq=1, trigger="asked", engine="extractive",
+        entries=1, tokens_before=1, tokens_after=1, summary=text, discarded_at=NOON,
+    )  # fmt: skip
+    MemoryRevision.objects.create(agent=agent, version=1, content=text, author=text)
+    Run.objects.create(agent=agent, name="consolidate", last_error=text)
 
 
 def opened(client: Client, address: str, status: int = 200) -> str:
