@@ -25,7 +25,8 @@ BATCH = 5_000
 SINCE = """SELECT invocation_id, session_pk, skill_name, vector, stamp FROM skills_app_queryvector
 WHERE agent_id = %s AND model = %s AND stamp >= %s ORDER BY stamp, invocation_id"""
 HORIZON = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-NEWEST_STAMP = "SELECT COALESCE(MAX(stamp), 0) FROM skills_app_queryvector WHERE agent_id = %s AND model = %s"
+NEWEST_STAMP = """SELECT COALESCE((SELECT stamp FROM skills_app_queryvector WHERE agent_id = %s AND model = %s
+ORDER BY stamp DESC LIMIT 1), 0)"""
 
 
 class Shelf:
