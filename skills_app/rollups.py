@@ -131,7 +131,9 @@ def _adopt(facts: Sequence[Fact]) -> None:
 def forget_session(session_pk: int) -> None:
     """Runs inside `commit`, before a session is erased: its uses are no longer counted anywhere."""
     used = SkillInvocation.objects.filter(session_id=session_pk)
-    facts = [fact_of(row) for row in used.exclude(state="running").values(*FACT_COLUMNS)]
+    # Locked: one that is being finished right now is counted first, and then taken out again.
+    held = list(used.order_by("pk").select_for_update().values(*FACT_COLUMNS))
+    facts = [fact_of(row) for row in held if row["state"] != "running"]
     adopted = SkillAdoption.objects.filter(session_id=session_pk)
     reached = sorted(adopted.values_list("agent_id", "skill_name"))
     adopted._raw_delete("default")

@@ -29,10 +29,12 @@ def stamp_sql() -> str:
     the order of no number: it is that of the transaction, and a look remembers the oldest one under way.
     """
     if connection.vendor == "sqlite":
+        # The newest by index: an aggregate beside other terms would read all of them.
         return (
-            "(SELECT MAX(COALESCE(MAX(stamp), 0) + 1,"
-            " CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) * 1000)"
-            " FROM skills_app_queryvector WHERE agent_id = %s AND model = %s)"
+            "(SELECT MAX(COALESCE((SELECT stamp FROM skills_app_queryvector"
+            " WHERE agent_id = %s AND model = %s"
+            " ORDER BY stamp DESC LIMIT 1), 0) + 1,"
+            " CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) * 1000))"
         )
     return "(SELECT pg_current_xact_id()::text::bigint WHERE %s::bigint > 0 AND %s::text <> '')"
 
