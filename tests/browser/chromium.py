@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, sync_playwright
 
 FLAGS = [
     "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -50,10 +50,18 @@ class Watch:
         context.on("page", self._attend)
 
     def _attend(self, page: Page) -> None:
-        page.on("console", lambda said: said.type == "error" and self._note(f"console: {said.text}"))
+        page.on("console", self._hear)
         page.on("pageerror", lambda error: self._note(f"script: {error}"))
-        page.on("dialog", lambda dialog: (self._note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dismiss)
         page.on("request", lambda asked: self._look(asked.url))
+
+    def _hear(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self._note(f"console: {said.text}")
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self._note(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _look(self, url: str) -> None:
         if not url.startswith((self._base, "data:", "blob:")):
