@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.measures import append, stored, sweep, window
+from bench.measures import append, importing, stored, sweep, window
 from bench.measuring import Bench
 from bench.rows import Row
 
@@ -13,4 +13,5 @@ MEASURES: dict[str, Measure] = {
     "stored": stored.measure,
     "window": window.measure,
     "sweep": sweep.measure,
+    "import": importing.measure,
 }

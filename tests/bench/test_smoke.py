@@ -35,6 +35,8 @@ def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
         "append 1 message with 2 000 stored",
         "window of 50 out of 100 000",
         "sweep: 20 due of 2 000 open sessions",
+        "import of 200 messages of nanobot",
+        "import of 200 messages of claude-code",
     ):
         assert title in done.stdout
     assert "possibly the bottleneck" in done.stdout
@@ -44,7 +46,7 @@ def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--only", "append,nonsense"), "'nonsense' is none of append, stored, window, sweep"),
+        (("--only", "append,nonsense"), "'nonsense' is none of append, stored, window, sweep, import"),
         (("--seconds", "0"), "it must be more than 0"),
         (("--rounds", "x"), "invalid number value: 'x'"),
     ],
