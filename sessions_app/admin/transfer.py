@@ -65,7 +65,7 @@ class RetentionRuleAdmin(ModelAdmin):
     list_filter = ("enabled", "agent")
     actions = ("preview",)
 
-    @admin.action(description="Say what selected rules would delete now", permissions=["view"])
+    @admin.action(description="Say what selected rules would delete now", permissions=["change"])
     def preview(self, request: HttpRequest, queryset: Any) -> HttpResponse:
         for rule in queryset:
             found = retention.preview(rule, timezone.now())

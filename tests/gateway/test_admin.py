@@ -15,7 +15,7 @@ from django.urls import reverse
 from gateway_app import people
 from gateway_app.models import ApiKey, Delivery, Lease, Person, Platform, ResetPolicy
 from sessions_app.admin import lists
-from sessions_app.models import Agent, Message, Session
+from sessions_app.models import Agent, Deletion, Import, Message, RetentionRule, Session
 from tests.conftest import Api, said
 
 from .conftest import NOON, Clock
@@ -26,9 +26,9 @@ OURS: list[type[Model]] = [
     model for model in django_admin.site._registry if model._meta.app_label in ("gateway_app", "sessions_app")
 ]
 # What is made by agents alone, or by a page of its own, is not added here.
-ADDED = {Agent, ApiKey, Person, Platform, ResetPolicy}
-CHANGED = ADDED
-REMOVED = {Person, Platform, ResetPolicy, Lease}
+ADDED = {Agent, ApiKey, Import, Person, Platform, ResetPolicy, RetentionRule}
+CHANGED = ADDED - {Import}
+REMOVED = {Person, Platform, ResetPolicy, RetentionRule, Lease}
 
 
 def of(model: type[Model]) -> str:
@@ -49,9 +49,13 @@ def rows(clock: Clock, api: Api, admin: Api) -> dict[type[Model], Model]:
     agent = Agent.objects.get(name="main")
     ada = Person.objects.create(agent=agent, name=evil)
     people.link(ada, [("telegram", "1"), ("discord", evil)])
+    Import.objects.create(agent=agent, format="auto", file_name=evil, size=1, report={"x": evil})
+    RetentionRule.objects.create(agent=agent, platform=evil, days=1)
+    Deletion.objects.create(agent=agent, reason="retention", rule=evil)
     found = {model: model._default_manager.order_by("pk").first() for model in OURS}
     assert set(found) == {
-        Agent, ApiKey, Delivery, Lease, Message, Person, Platform, ResetPolicy, Session,
+        Agent, ApiKey, Deletion, Delivery, Import, Lease, Message, Person, Platform, ResetPolicy,
+        RetentionRule, Session,
     }  # fmt: skip
     return {model: row for model, row in found.items() if row is not None}
 
