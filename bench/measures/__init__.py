@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.measures import append, memory, search, skills, stored, sweep, window
+from bench.measures import append, importing, memory, search, skills, stored, sweep, window
 from bench.measuring import Bench
 from bench.rows import Row
 
@@ -16,4 +16,5 @@ MEASURES: dict[str, Measure] = {
     "skills": skills.measure,
     "memory": memory.measure,
     "search": search.measure,
+    "import": importing.measure,
 }

@@ -7,13 +7,17 @@ from sessions_app.admin.memory import (
 )
 from sessions_app.admin.messages import MessageAdmin
 from sessions_app.admin.sessions import SessionList
+from sessions_app.admin.transfer import DeletionAdmin, ImportAdmin, RetentionRuleAdmin
 
 __all__ = [
     "ConsolidationAdmin",
     "ConsolidationJobAdmin",
+    "DeletionAdmin",
+    "ImportAdmin",
     "MemoryRevisionAdmin",
     "MessageAdmin",
     "ReflectionAdmin",
+    "RetentionRuleAdmin",
     "RunAdmin",
     "SessionList",
 ]

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.admin.sessions import uid_of
 from sessions_app.models import Message, Session
+from sessions_app.redaction import redactor_for
 
 OPENING = 200
 # A BigIntegerField cannot be asked for more.
@@ -18,14 +19,14 @@ class MessageAdmin(ReadOnly, LongList):
     list_filter = ("kind",)
     search_fields = ("seq",)
     search_help_text = "The id of a message or of its session."
-    exclude = ("plain",)
-    readonly_fields = ("agent", "session")
+    exclude = ("plain", "body", "extra")
+    readonly_fields = ("agent", "session", "shown_body", "shown_extra")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
         """A list takes the beginnings alone: each message may be a megabyte."""
         found: QuerySet[Message] = super().get_queryset(request)
         opening = Substr("body", 1, OPENING)
-        return found.select_related("session").defer("body", "extra").annotate(opening=opening)
+        return found.select_related("session", "agent").defer("body", "extra").annotate(opening=opening)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str]:
         """Within a session, which is all that can be searched for, the index goes by seq."""
@@ -47,4 +48,17 @@ class MessageAdmin(ReadOnly, LongList):
     @admin.display(description="text")
     def opening(self, message: Message) -> str:
         shown: str = message.opening  # type: ignore[attr-defined]
-        return shown
+        return _shown(message, shown)
+
+    @admin.display(description="body")
+    def shown_body(self, message: Message) -> str:
+        return _shown(message, message.body)
+
+    @admin.display(description="extra")
+    def shown_extra(self, message: Message) -> str:
+        return _shown(message, message.extra or "")
+
+
+def _shown(message: Message, text: str) -> str:
+    redactor = redactor_for(message.agent.redaction, "display")
+    return text if redactor is None else redactor.text(text)

@@ -26,6 +26,7 @@ INSERT INTO sessions_app_message
   (agent_id, session_id, seq, kind, role, body, extra, plain, tokens, created_at, hidden_by)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
+MARK = "INSERT INTO sessions_app_importedrecord (agent_id, session_id, mark) VALUES (%s, %s, %s)"
 IMPORTED_AT = "imported_time"
 
 Item = Head | Said | Totals | Condensed | Retitled
@@ -167,9 +168,11 @@ def _append(batch: Batch, session: Session, new: list[Ready], head: Head) -> Non
         with connection.cursor() as cursor:
             cursor.executemany(INSERT, rows)
         _advance(session, entries, head)
-    ImportedRecord.objects.bulk_create(
-        ImportedRecord(agent_id=batch.caller.agent_id, session_id=session.pk, mark=item.mark) for item in new
-    )
+    if new:
+        value = ImportedRecord._meta.get_field("mark").get_db_prep_value
+        marks = [(batch.caller.agent_id, session.pk, value(item.mark, connection)) for item in new]
+        with connection.cursor() as cursor:
+            cursor.executemany(MARK, marks)
 
 
 def _advance(session: Session, entries: list[Entry], head: Head) -> None:

@@ -38,6 +38,8 @@ def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
         "start + complete, 2 000 stored",
         "recommend over 200, in the process",
         "labelled set, 150 queries",
+        "import of 200 messages of nanobot",
+        "import of 200 messages of claude-code",
     ):
         assert title in done.stdout
     assert "possibly the bottleneck" in done.stdout
@@ -47,7 +49,10 @@ def test_a_short_run_measures_every_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--only", "append,nonsense"), "'nonsense' is none of append, stored, window, sweep, skills"),
+        (
+            ("--only", "append,nonsense"),
+            "'nonsense' is none of append, stored, window, sweep, skills, memory, search, import",
+        ),
         (("--seconds", "0"), "it must be more than 0"),
         (("--rounds", "x"), "invalid number value: 'x'"),
     ],

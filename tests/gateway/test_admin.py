@@ -18,10 +18,13 @@ from sessions_app.models import (
     Agent,
     Consolidation,
     ConsolidationJob,
+    Deletion,
+    Import,
     MemoryRevision,
     Message,
     OperatorJob,
     Reflection,
+    RetentionRule,
     Run,
     Session,
 )
@@ -35,9 +38,9 @@ OURS: list[type[Model]] = [
     model for model in django_admin.site._registry if model._meta.app_label in ("gateway_app", "sessions_app")
 ]
 # What is made by agents alone, or by a page of its own, is not added here.
-ADDED = {Agent, ApiKey, Person, Platform, ResetPolicy}
-CHANGED = ADDED
-REMOVED = {Person, Platform, ResetPolicy, Lease}
+ADDED = {Agent, ApiKey, Import, Person, Platform, ResetPolicy, RetentionRule}
+CHANGED = ADDED - {Import}
+REMOVED = {Person, Platform, ResetPolicy, RetentionRule, Lease}
 
 
 def of(model: type[Model]) -> str:
@@ -62,10 +65,13 @@ def rows(clock: Clock, api: Api, admin: Api) -> dict[type[Model], Model]:
     api.post(f"/sessions/{session}/consolidate")
     api.post("/reflections")
     OperatorJob.objects.create(action="reset", total=1, last_refusal=evil)
+    Import.objects.create(agent=agent, format="auto", file_name=evil, size=1, report={"x": evil})
+    RetentionRule.objects.create(agent=agent, platform=evil, days=1)
+    Deletion.objects.create(agent=agent, reason="retention", rule=evil)
     found = {model: model._default_manager.order_by("pk").first() for model in OURS}
     assert set(found) == {
-        Agent, ApiKey, Consolidation, ConsolidationJob, Delivery, Lease, MemoryRevision, Message, OperatorJob,
-        Person, Platform, Reflection, ResetPolicy, Run, Session,
+        Agent, ApiKey, Consolidation, ConsolidationJob, Deletion, Delivery, Import, Lease, MemoryRevision,
+        Message, OperatorJob, Person, Platform, Reflection, ResetPolicy, RetentionRule, Run, Session,
     }  # fmt: skip
     return {model: row for model, row in found.items() if row is not None}
 

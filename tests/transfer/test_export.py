@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gateway_app.admin.acting import acting_for
 from gateway_app.keys import agent_named
+from gateway_app.models import Identity, Person, Platform, ResetPolicy
 from sessions_app.access import Caller
 from sessions_app.models import ImportedRecord, ImportedSession, Message, Session
 from sessions_app.transcripts import exporting
@@ -154,7 +155,12 @@ def test_an_agent_as_a_zip_of_a_period(api: Api, admin: Api, bring_in: Import, t
     assert read_lines(packed.read(name)) == samples.NANOBOT
 
 
-RECORD = (Session, Message)
+GATEWAY: dict[Any, tuple[str, ...]] = {
+    Identity: ("platform", "user_id", "person__uid", "person__name"),
+    Person: ("uid", "name"),
+    Platform: ("platform", "webhook_url", "webhook_secret", "dm_scope"),
+    ResetPolicy: ("mode", "idle_minutes", "platform"),
+}
 
 
 def rows(agent: str) -> list[list[dict[str, Any]]]:
@@ -175,6 +181,10 @@ def rows(agent: str) -> list[list[dict[str, Any]]]:
 @pytest.fixture
 def archive(api: Api, admin: Api, bring_in: Import, tmp_path: Path) -> Path:
     """Of an agent with everything: imports, forks, resets, hidden and other kinds, a summary."""
+    admin.send("PUT", "/platforms/telegram", {"webhook_url": "https://hooks.example/", "dm_scope": "owner"})
+    admin.send("PUT", "/reset-policies", {"mode": "idle", "idle_minutes": 7})
+    ada = Person.objects.create(agent=agent_named("main"), name="Ada")
+    Identity.objects.create(agent=ada.agent, person=ada, platform="telegram", user_id="42")
     admin.send("PATCH", "/agent", {"timezone": "Europe/Berlin", "token_budget": 5})
     bring_in(samples.hermes(tmp_path / "home"))
     bring_in(samples.claude(tmp_path))
@@ -198,9 +208,9 @@ def archive(api: Api, admin: Api, bring_in: Import, tmp_path: Path) -> Path:
 
 def test_an_archive_gives_an_empty_server_the_same_state(archive: Path, caller: Caller) -> None:
     before = rows("main")
-    Session.objects.all().delete()
-    ImportedSession.objects.all().delete()
-    Message.objects.all().delete()
+    gateway = [list(model.objects.values(*names)) for model, names in GATEWAY.items()]
+    for model in (Session, ImportedSession, Message, *GATEWAY):
+        model.objects.all().delete()
     agent = agent_named("main")
     agent.timezone, agent.token_budget = "UTC", 1
     agent.save()
@@ -211,6 +221,7 @@ def test_an_archive_gives_an_empty_server_the_same_state(archive: Path, caller: 
         0,
     )
     assert rows("main") == before
+    assert [list(model.objects.values(*names)) for model, names in GATEWAY.items()] == gateway
     agent.refresh_from_db()
     assert (agent.timezone, agent.token_budget) == ("Europe/Berlin", 5)
     again = import_path(caller, "daybook", archive, NOW).shown()

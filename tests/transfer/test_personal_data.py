@@ -18,6 +18,7 @@ from tests.conftest import Api, said
 from .test_export import streamed
 
 MARK = "zyzzyva-of-ada"
+ALL = """SELECT coalesce(string_agg(row::text, chr(10)), ) FROM "{table}" row"""
 
 
 @pytest.fixture(autouse=True)
@@ -110,13 +111,15 @@ def test_a_stranger_erases_and_reads_nothing_of_ours(stranger: Api, rooms: dict[
 
 @pytest.mark.django_db(transaction=True)
 def test_no_file_of_the_database_holds_it(admin: Api, rooms: dict[str, str]) -> None:
-    if connection.vendor == "sqlite":
-        found = lambda: [path.name for path in _files() if MARK.encode() in path.read_bytes()]  # noqa: E731
-    else:
-        found = lambda: ["dump"] if MARK in _dump() else []  # noqa: E731
-    assert found()
+    assert _holders()
     erase(admin)
-    assert found() == []
+    assert _holders() == []
+
+
+def _holders() -> list[str]:
+    if connection.vendor == "sqlite":
+        return [path.name for path in _files() if MARK.encode() in path.read_bytes()]
+    return ["dump"] if MARK in _dump() else []
 
 
 def _files() -> list[Path]:
@@ -129,6 +132,6 @@ def _dump() -> str:
     told = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
-            cursor.execute(f"SELECT coalesce(string_agg(row::text, chr(10)), '') FROM \"{table}\" row")
+            cursor.execute(ALL.format(table=table))
             told.append(cursor.fetchone()[0])
     return "\n".join(told)

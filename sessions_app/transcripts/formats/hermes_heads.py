@@ -43,9 +43,7 @@ def of_row(ref: str, row: dict[str, Any], file: File) -> Heads:
     """Of the table of sessions, or of an export, which has the same names."""
     entry = _indexed(file, ref)
     origin = row.get("origin") or row.get("origin_json") or entry.get("origin")
-    config = row.get("model_config")
-    branched = [config.get(name) for name in BRANCHED] if isinstance(config, dict) else []
-    fork = next((parent for parent in branched if isinstance(parent, str) and parent), "")
+    fork = _branched_from(row.get("model_config"))
     yield Head(
         ref,
         _text(row.get("session_key")) or _text(entry.get("session_key")) or f"hermes:{ref}",
@@ -133,6 +131,11 @@ def _source(origin: Any) -> dict[str, Any] | None:
     names = {name: str(origin[name]) for name in NAMES if origin.get(name) is not None}
     chat_type = CHAT_TYPES.get(str(origin.get("chat_type") or "dm").lower(), "group")
     return {"platform": origin["platform"].lower(), "chat_type": chat_type, **names}
+
+
+def _branched_from(config: Any) -> str:
+    found = [_text(config.get(name)) for name in BRANCHED] if isinstance(config, dict) else []
+    return next(filter(None, found), "")
 
 
 def _own_source(row: dict[str, Any]) -> dict[str, Any] | None:

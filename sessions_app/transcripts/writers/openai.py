@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import orjson
 
 from sessions_app.entries import PROVIDER_FIELDS
-from sessions_app.transcripts.fitting import RAW
+from sessions_app.transcripts.fitting import record_of
 from sessions_app.transcripts.reading import Transcript
 
 ENDING = "json"
@@ -16,13 +16,9 @@ def write(given: Transcript) -> Iterator[bytes]:
     was_openai = "openai" in given.heads
     separator = b"["
     for message in given.messages():
-        metadata = dict(message.get("metadata") or {})
         record = {name: message[name] for name in PROVIDER_FIELDS if name in message}
         if was_openai and message["seq"] <= imported:
-            metadata = {
-                name: value for name, value in metadata.items() if not (name == "timestamp" and value is None)
-            }
-            record = metadata[RAW] if RAW in metadata else record | metadata
+            record = record_of(message, message["created_at"], given.zone)
         yield separator + b"\n" + orjson.dumps(record)
         separator = b","
     yield b"\n]\n" if separator == b"," else b"[]\n"
