@@ -99,7 +99,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise BadPattern(f"A pattern has 1 to {LONGEST_PATTERN} characters.")
     try:
         found = re.compile(pattern)
-        tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
+        tree = re._parser.parse(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise BadPattern(f"It is not a regular expression: {error}.") from None
     if _repeats_inside(tree, inside=False):

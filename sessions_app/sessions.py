@@ -27,7 +27,6 @@ from sessions_app.objects import (
     uid_text,
 )
 from sessions_app.problems import NotFound, invalid
-from sessions_app.search import indexing
 from sessions_app.storage import Reading, Stored, storage
 
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")

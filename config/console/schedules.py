@@ -40,8 +40,8 @@ class PeriodicTaskAdmin(ModelAdmin):
     actions = ("run_now", "switch_on", "switch_off")
     fieldsets = (
         (None, {"fields": ("name", "regtask", "task", "enabled", "description")}),
-        ("When", {"fields": ("interval", "crontab", "clocked", "start_time", "one_off", "last_run", "next_run_at")}),
-        ("How it went", {"fields": ("result", "seconds", "total_run_count")}),
+        ("When", {"fields": ("interval", "crontab", "clocked", "start_time", "one_off", "next_run_at")}),
+        ("How it went", {"fields": ("last_run", "result", "seconds", "total_run_count")}),
         ("With", {"fields": ("args", "kwargs", "expires", "expire_seconds", "queue", "priority")}),
     )
 
