@@ -18,7 +18,7 @@ from tests.conftest import Api, said
 from .test_export import streamed
 
 MARK = "zyzzyva-of-ada"
-ALL = """SELECT coalesce(string_agg(row::text, chr(10)), ) FROM "{table}" row"""
+ALL = """SELECT coalesce(string_agg(row::text, chr(10)), '') FROM "{table}" row"""
 
 
 @pytest.fixture(autouse=True)
