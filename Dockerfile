@@ -12,6 +12,7 @@ COPY skills_app skills_app
 COPY templates templates
 # Any secret will do here: it is used for nothing and kept nowhere.
 RUN DAYBOOK_SECRET_KEY=build DAYBOOK_DATA_DIR=/var/lib/daybook /venv/bin/python manage.py collectstatic --no-input \
+ && mkdir -p /var/lib/daybook/uploads /var/lib/daybook/deliveries \
  && rm -rf /var/lib/daybook/metrics/* \
  && /venv/bin/python -m compileall -q .
 

@@ -98,7 +98,7 @@ def test_what_is_appended_is_read_back_with_null_where_nothing_applies(
     assert appended["items"] == [{"id": message_id, "seq": 1}]
     assert messages(api, session) == {"items": [expected], "next_cursor": None}
     placed = expected | {"session_id": session, "session_key": "telegram:1"}
-    assert said(api.get(f"/messages/{message_id}")) == placed
+    assert said(api.get(f"/messages/{message_id}")) == placed | {"consolidation_id": None}
     assert said(api.get("/messages/recent"))["items"] == [placed | {"truncated": False}]
 
 

@@ -59,6 +59,15 @@ def test_our_containers_can_write_nowhere_but_where_they_must(name: str) -> None
     assert "/tmp" in service["tmpfs"]  # noqa: S108 - inside a container
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_files_of_the_data_directory_are_shared_and_kept(name: str) -> None:
+    mounts = dict(mount.split(":") for mount in SERVICES[name]["volumes"])
+    assert mounts == {"uploads": "/var/lib/daybook/uploads", "deliveries": "/var/lib/daybook/deliveries"}
+    assert set(mounts) <= set(yaml.safe_load(COMPOSE)["volumes"])
+    # A volume takes over the owner of the folder that the image has there.
+    assert all(folder in DOCKERFILE for folder in mounts.values())
+
+
 @pytest.mark.parametrize("name", ["web", "worker", "beat"])
 def test_nothing_starts_before_the_tables_are_there(name: str) -> None:
     assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}

@@ -16,6 +16,12 @@ from tests.conftest import Api
 from .admin_forms import act, refused, stored, told
 from .conftest import NOON, Clock, Resolve, admin_page
 
+AGENT = {
+    "token_budget": "5",
+    "consolidate_after_minutes": "7",
+    "consolidation_engine": "extractive",
+    "reflection_hour": "6",
+}
 POLICY = {"mode": "idle", "idle_minutes": "60", "at_hour": "4"}
 
 
@@ -152,7 +158,7 @@ def test_one_too_many_is_told(agent: Agent, operator: Client, monkeypatch: pytes
 
 
 def test_an_agents_time_zone_moves_its_resets(agent: Agent, operator: Client, resolve: Resolve) -> None:
-    fields = {"timezone": "Europe/Berlin", "token_budget": "5", "consolidate_after_minutes": "7"}
+    fields = {**AGENT, "timezone": "Europe/Berlin"}
     stored(operator, admin_page(Agent, "change", agent.pk), name="renamed", **fields)
     agent.refresh_from_db()
     assert (agent.name, agent.token_budget, agent.consolidate_after_minutes) == ("main", 5, 7)
@@ -161,7 +167,7 @@ def test_an_agents_time_zone_moves_its_resets(agent: Agent, operator: Client, re
 
 
 def test_an_agent_is_added(operator: Client) -> None:
-    fields = {"timezone": "UTC", "token_budget": "5", "consolidate_after_minutes": "7"}
+    fields = {**AGENT, "timezone": "UTC"}
     stored(operator, admin_page(Agent, "add"), name="travel", **fields)
     assert Agent.objects.get().name == "travel"
     assert "already exists" in refused(operator, admin_page(Agent, "add"), name="travel", **fields)
