@@ -141,8 +141,8 @@ def test_erased_everywhere_and_only_there(api: Api, admin: Api, rooms: dict[str,
 def test_what_was_made_of_it_is_gone_too(api: Api, admin: Api, worked_on: dict[str, str]) -> None:
     group = Session.objects.get(uid=worked_on["group"])
     holding = {
-        "sessions_app_session", "sessions_app_message", "sessions_app_consolidation", "sessions_app_reflection",
-        "gateway_app_delivery", "skills_app_skillinvocation",
+        "sessions_app_session", "sessions_app_message", "sessions_app_consolidation",
+        "sessions_app_reflection", "gateway_app_delivery", "skills_app_skillinvocation",
     }  # fmt: skip
     assert holding <= set(mentions(MARK))
     assert MARK in Session.objects.get(previous=group).carried
