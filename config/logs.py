@@ -43,6 +43,10 @@ def logging_config(*, level: str, form: str) -> dict[str, Any]:
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},
             "django_celery_beat": {"level": "WARNING"},
+            # A model's server is asked by these: its address in a line for each request is nobody's business.
+            "httpx": {"level": "WARNING"},
+            "httpx2": {"level": "WARNING"},
+            "openai": {"level": "WARNING"},
         },
     }
 

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models.signals import pre_delete
+
 from gateway_app import policies
 from gateway_app.models import Delivery, Identity, Person, Platform, ResetPolicy
 from gateway_app.personal_data import forget_deliveries
@@ -12,7 +14,7 @@ from gateway_app.platforms import key_of
 from gateway_app.sources import BadSource, Source
 from sessions_app import erasure
 from sessions_app.access import Caller
-from sessions_app.models import Session
+from sessions_app.models import Reflection, Session
 from sessions_app.problems import Invalid
 from sessions_app.transcripts import archive, wiring
 
@@ -23,10 +25,17 @@ def register() -> None:
     archive.register("reset_policy", archive.Part(dump_agent=_policies, load=_load_policy))
     archive.register("person", archive.Part(dump_agent=_people, load=_load_person))
     erasure.register("deliveries", sessions=_forget_deliveries)
+    pre_delete.connect(_forget_sent_report, sender=Reflection)
 
 
 def _forget_deliveries(pks: Sequence[int]) -> None:
     forget_deliveries(Delivery.objects.filter(session_id__in=pks))
+
+
+def _forget_sent_report(instance: Reflection, **_: Any) -> None:
+    """A report that goes takes along what was sent of it."""
+    if instance.delivery is not None:
+        forget_deliveries(Delivery.objects.filter(uid=instance.delivery, agent_id=instance.agent_id))
 
 
 def key_of_source(caller: Caller, given: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import orjson
+from django.db.models import Sum
 
 from sessions_app.models import (
     Deletion,
@@ -63,7 +64,9 @@ def empty_messages(session: Session, pks: Sequence[int]) -> int:
         IdempotentAnswer.objects.filter(session_id=session.pk)._raw_delete("default")
         ImportedSession.objects.filter(session_id=session.pk).update(head="{}")
         session.summary, session.consolidated_through = "", 0
-        session.save(update_fields=["summary", "consolidated_through"])
+        left = Message.objects.filter(session_id=session.pk, kind="message", hidden_by="")
+        session.unconsolidated_tokens = left.aggregate(total=Sum("tokens"))["total"] or 0
+        session.save(update_fields=["summary", "consolidated_through", "unconsolidated_tokens"])
     return emptied
 
 

@@ -193,7 +193,11 @@ def _thin_out(rule: RetentionRule, session: Session, now: datetime) -> int:
             setattr(found, name, getattr(found, name) - count)
         found.last_seq -= removed
         found.imported_through = None
-        found.save(update_fields=["last_seq", "imported_through", *counts])
+        # On its way out: not worth an index of what is left.
+        found.searched_through = found.embedded_through = found.last_seq
+        found.save(
+            update_fields=["last_seq", "imported_through", "searched_through", "embedded_through", *counts]
+        )
         note(rule.agent_id, REASON, now, rule=str(rule), messages=removed)
         return removed
 

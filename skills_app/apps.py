@@ -6,5 +6,10 @@ class SkillsConfig(AppConfig):
     verbose_name = "Skills"
 
     def ready(self) -> None:
-        # Signals are connected when their module is imported.
-        from skills_app import erasing  # noqa: F401
+        # They need the tables. Signals are connected when their module is imported.
+        from sessions_app import reflections
+        from sessions_app.transcripts import wiring
+        from skills_app import erasing, failures, imported  # noqa: F401 - erasing registers itself
+
+        wiring.register_invocation_sink(imported.take)
+        reflections.skill_failures.append(failures.failing)

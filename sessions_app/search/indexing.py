@@ -16,7 +16,8 @@ from django.db import transaction
 from django.db.models import F
 
 from sessions_app.commits import commit
-from sessions_app.models import SearchErasure, SearchSegment, SearchVector, Session
+from sessions_app.erasure import ERASED
+from sessions_app.models import Message, SearchErasure, SearchSegment, SearchVector, Session
 from sessions_app.objects import utc
 from sessions_app.search import segments
 from sessions_app.search.postings import MOST_DOCUMENTS, decode
@@ -49,11 +50,13 @@ class Pending(NamedTuple):
     role: str
     body: str
     at: datetime
+    hidden: str
     through: int
 
 
 PENDING = """
-SELECT m.id, m.session_id, s.platform, m.seq, m.kind, m.role, m.body, m.created_at, s.searched_through
+SELECT m.id, m.session_id, s.platform, m.seq, m.kind, m.role, m.body, m.created_at, m.hidden_by,
+  s.searched_through
 FROM sessions_app_message m JOIN sessions_app_session s ON s.id = m.session_id
 WHERE s.id IN ({marks}) AND m.seq > s.searched_through AND m.seq <= s.searched_through + %s
   AND (m.session_id > %s OR m.session_id = %s AND m.seq > %s)
@@ -80,7 +83,7 @@ def is_due(now: datetime) -> bool:
 
 
 def _index_next(now: datetime) -> bool:
-    agent_id = pending_sessions().order_by("agent_id").values_list("agent_id", flat=True).first()
+    agent_id = _ready_sessions().order_by("agent_id").values_list("agent_id", flat=True).first()
     if agent_id is None:
         return False
     rows = list(_batch(agent_id))
@@ -100,9 +103,14 @@ def pending_sessions() -> Any:
     return Session.objects.filter(last_seq__gt=F("searched_through"))
 
 
+def _ready_sessions() -> Any:
+    """One that is still to leave the index comes back after that: else its new terms would go too."""
+    return pending_sessions().exclude(pk__in=SearchErasure.objects.values("session"))
+
+
 def _batch(agent_id: int) -> Iterator[Pending]:
     sessions = list(
-        pending_sessions().filter(agent_id=agent_id).order_by("pk").values_list("pk", flat=True)[:SESSIONS]
+        _ready_sessions().filter(agent_id=agent_id).order_by("pk").values_list("pk", flat=True)[:SESSIONS]
     )
     # Of many conversations a little each: what happened at one time shall stand in one segment.
     each = -(-BATCH // max(len(sessions), 1))
@@ -135,7 +143,15 @@ def _show(number: int, rows: Sequence[Pending]) -> None:
         marked = Session.objects.filter(pk=session, searched_through=first.through)
         if not marked.update(searched_through=last.seq):
             raise Stale
+    if any_erased([row.message for row in rows if row.hidden != ERASED]):
+        raise Stale
     segments.exchange([], [number])
+
+
+def any_erased(messages: Sequence[int]) -> bool:
+    """Of messages that said something when they were read: whether that was taken out of the record since.
+    Asked after their sessions were marked, which waits for whoever erases."""
+    return Message.objects.filter(pk__in=messages).exclude(hidden_by=ERASED).count() < len(messages)
 
 
 def _merge_next(now: datetime) -> bool:
@@ -191,6 +207,12 @@ def forget(agent_id: int, session: int, now: datetime) -> None:
     SearchVector.objects.filter(session_id=session)._raw_delete("default")
     SearchErasure.objects.create(agent_id=agent_id, session=session, created_at=now)
     transaction.on_commit(lambda: _purge_now(agent_id, session, now))
+
+
+def take_out(agent_id: int, session: int, now: datetime) -> None:
+    """The same of a session that stays: it comes back into the index with what is left of it."""
+    forget(agent_id, session, now)
+    Session.objects.filter(pk=session).update(searched_through=0, embedded_through=0)
 
 
 def _purge_now(agent_id: int, session: int, now: datetime) -> None:

@@ -12,7 +12,7 @@ from sessions_app.models import Agent, Message, SearchSegment, Session
 from sessions_app.search import indexing, segments
 from sessions_app.search.indexing import Pending
 
-COLUMNS = ("pk", "session_id", "session__platform", "seq", "kind", "role", "body", "created_at")
+COLUMNS = ("pk", "session_id", "session__platform", "seq", "kind", "role", "body", "created_at", "hidden_by")
 
 
 def rebuild(agent: Agent, clock: Callable[[], datetime], told: Callable[[int, int], object]) -> int:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from sessions_app.commits import commit
 from sessions_app.embedding import Embedder, Vectors, embedder
+from sessions_app.erasure import ERASED
 from sessions_app.models import Message, SearchDuty, SearchVector, Session
+from sessions_app.search.indexing import any_erased
 from sessions_app.search.segments import Stale
 from sessions_app.search.text import searched_text
 
@@ -47,11 +49,12 @@ def _embed_next(made_by: Embedder) -> bool:
         seq__gt=session["embedded_through"],
         seq__lte=session["searched_through"],
     )
-    rows = list(behind.order_by("seq").values_list("pk", "seq", "body")[:BATCH])
-    vectors = made_by.embed([searched_text(body) for _, _, body in rows])
+    rows = list(behind.order_by("seq").values_list("pk", "seq", "body", "hidden_by")[:BATCH])
+    told = [(pk, searched_text(body)) for pk, _, body, hidden in rows if hidden != ERASED]
+    vectors = made_by.embed([text for _, text in told]) if told else ()
     through = rows[-1][1] if rows else session["searched_through"]
     try:
-        commit(lambda: _store(session, [pk for pk, _, _ in rows], vectors, made_by, through))
+        commit(lambda: _store(session, [pk for pk, _ in told], vectors, made_by, through))
     except Stale:
         # Erased meanwhile, or done by another.
         return True
@@ -59,10 +62,16 @@ def _embed_next(made_by: Embedder) -> bool:
 
 
 def _store(
-    session: dict[str, Any], messages: list[int], vectors: Vectors, made_by: Embedder, through: int
+    session: dict[str, Any],
+    messages: list[int],
+    vectors: Vectors | tuple[()],
+    made_by: Embedder,
+    through: int,
 ) -> None:
     marked = Session.objects.filter(pk=session["pk"], embedded_through=session["embedded_through"])
     if not marked.update(embedded_through=through):
+        raise Stale
+    if any_erased(messages):
         raise Stale
     SearchVector.objects.bulk_create(
         SearchVector(

@@ -168,7 +168,8 @@ def _made(caller: Caller, given: dict[str, Any], ref: str) -> Session:
     session.consolidated_through = 0
     taken = of(caller).filter(key=session.key, ended_at__isnull=True).exists()
     if session.ended_at is None and taken:
-        session.ended_at, session.end_reason, session.reset_check_at = session.updated_at, IMPORTED, None
+        session.ended_at, session.end_reason = session.updated_at, IMPORTED
+        session.reset_check_at = session.consolidate_check_at = None
     session.clean_fields(exclude={"agent", "previous", "forked_from", "source", "metadata"})
     session.save(force_insert=True)
     return session

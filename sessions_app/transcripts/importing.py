@@ -127,6 +127,6 @@ def _pass_on(caller: Caller, batch: Batch, told: FileReport, *, dry_run: bool) -
         for _ in batch.invocations:
             told.note("skipped", "a use of a skill: read, and there is no place for it yet", 0)
         return
-    new = 0 if dry_run else commit(lambda: sink(caller, batch.invocations))
+    new = 0 if dry_run else sink(caller, batch.invocations)
     told.counts["invocations"] += new
     told.counts["known"] += 0 if dry_run else len(batch.invocations) - new

@@ -6,7 +6,7 @@ from typing import Any
 from sessions_app.access import Caller
 
 KeyOfSource = Callable[[Caller, dict[str, Any]], tuple[str, dict[str, Any]] | None]
-# Takes invocations of an agent and says how many of them were new; runs inside `commit`.
+# Takes invocations of an agent and says how many of them were new; all or none, in its own transaction.
 InvocationSink = Callable[[Caller, Sequence[dict[str, Any]]], int]
 
 _key_of_source: list[KeyOfSource] = []

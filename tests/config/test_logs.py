@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import logging.config
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,3 +109,10 @@ def test_a_task_that_nobody_asked_for_is_known_by_its_own_id() -> None:
     seen: list[Any] = []
     show_context.apply(args=(seen,), task_id="task-3")
     assert seen[0]["request_id"] == "task-3"
+
+
+@pytest.mark.parametrize("client", ["httpx", "httpx2", "openai"])
+def test_a_request_to_a_model_is_no_line_and_its_failure_is(client: str) -> None:
+    logging.config.dictConfig(logs.logging_config(level="info", form=logs.JSON))
+    logger = logging.getLogger(client)
+    assert (logger.isEnabledFor(logging.INFO), logger.isEnabledFor(logging.WARNING)) == (False, True)

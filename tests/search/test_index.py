@@ -1,5 +1,6 @@
 """The index: fed in batches, forgets nothing, gives up what is erased, and can be made anew."""
 
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -7,7 +8,17 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from sessions_app.models import Agent, SearchErasure, SearchPage, SearchSegment, SearchVector, Session
+from sessions_app.commits import commit
+from sessions_app.erasure import empty_messages
+from sessions_app.models import (
+    Agent,
+    Message,
+    SearchErasure,
+    SearchPage,
+    SearchSegment,
+    SearchVector,
+    Session,
+)
 from sessions_app.search import indexing, segments
 from sessions_app.search.duty import held, work_off
 from sessions_app.search.indexing import to_merge
@@ -66,6 +77,54 @@ def test_an_erased_session_leaves_the_index(api: Api) -> None:
     assert b"wdatabas" in terms()
     assert numbers(searched(api, "database")) == [0]
     assert (SearchErasure.objects.count(), SearchVector.objects.count()) == (0, 0)
+
+
+@pytest.fixture
+def emptied(api: Api) -> Callable[[], None]:
+    """The message that speaks of what is subscriptable loses its text and keeps its place."""
+
+    def work() -> None:
+        row = Message.objects.get(body__contains="subscriptable")
+        session = Session.objects.select_for_update().get(pk=row.session_id)
+        assert empty_messages(session, [row.pk]) == 1
+
+    return lambda: commit(work)
+
+
+def test_an_emptied_message_leaves_the_index_and_the_others_stay(
+    api: Api, emptied: Callable[[], None]
+) -> None:
+    record(api)
+    feed()
+    before = numbers(searched(api, "-zzz"))
+    emptied()
+    assert searched(api, "subscriptable")["items"] == []
+    feed()
+    assert not {b"wsubscript", b"gubs"} & terms()
+    assert len(numbers(searched(api, "-zzz"))) == len(before) - 1
+    assert set(numbers(searched(api, "-zzz"))) < set(before)
+    assert sum(SearchSegment.objects.values_list("count", flat=True)) == len(RECORD)
+    assert list(Session.objects.values_list("searched_through", flat=True)) == [12, 12]
+    assert SearchErasure.objects.count() == 0
+
+
+def test_a_batch_whose_message_is_emptied_meanwhile_is_not_shown(
+    api: Api, monkeypatch: pytest.MonkeyPatch, emptied: Callable[[], None]
+) -> None:
+    record(api)
+    write = segments.write
+
+    def empty_first(*arguments: Any) -> int:
+        monkeypatch.setattr(segments, "write", write)
+        emptied()
+        # The index is rid of it before the batch that was read earlier comes.
+        assert indexing.purge(*SearchErasure.objects.values_list("agent_id", "session")[0], timezone.now())
+        return write(*arguments)
+
+    monkeypatch.setattr(segments, "write", empty_first)
+    feed()
+    assert not {b"wsubscript", b"gubs"} & terms()
+    assert list(Session.objects.values_list("searched_through", flat=True)) == [12, 12]
 
 
 def test_an_agent_takes_its_index_along(api: Api) -> None:

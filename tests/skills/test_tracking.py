@@ -312,3 +312,18 @@ def test_an_erased_session_takes_its_skills_along_and_the_counts_follow(clock: C
         == 1
     )
     assert_counts_are_right()
+
+
+def test_a_report_names_the_skills_that_failed(clock: Clock, api: Api, stranger: Api) -> None:
+    api.append(api.open(), {"role": "user", "content": "hi"})
+    for completed in (True, False, False):
+        use(api, "lint", completed)
+    use(api, "test", True)
+    use(stranger, "theirs", False)
+    start(api, "lint")
+    report = said(api.post("/reflections", {"since": "24h"}))
+    assert report["stats"]["skills"] == [{"skill": "lint", "failures": 2, "uses": 3}]
+    assert "### Failing Skills\n- lint: 2 of 3 uses failed" in report["markdown"]
+    clock.move(days=2)
+    api.append(api.open(), {"role": "user", "content": "later"})
+    assert said(api.post("/reflections", {"since": "24h"}))["stats"]["skills"] == []

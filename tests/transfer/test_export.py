@@ -71,6 +71,18 @@ def test_openai_comes_back_as_it_was(api: Api, bring_in: Import, tmp_path: Path)
     assert orjson.loads(exported(api, "openai")) == chat
 
 
+def test_openai_keeps_the_media_of_a_message_that_has_nothing_else(api: Api) -> None:
+    api.append(
+        api.open("k"),
+        {"role": "user", "content": None, "media": ["/p.png"]},
+        {"role": "user", "content": "with words", "media": ["/p.png"]},
+    )
+    assert orjson.loads(exported(api, "openai")) == [
+        {"role": "user", "content": None, "media": ["/p.png"]},
+        {"role": "user", "content": "with words"},
+    ]
+
+
 FIELDS = st.dictionaries(
     st.sampled_from(
         ["content", "timestamp", "name", "tool_calls", "tool_call_id", "media", "metadata", "kind", "x"]
@@ -200,7 +212,9 @@ def archive(api: Api, admin: Api, bring_in: Import, tmp_path: Path) -> Path:
     api.post(f"/sessions/{session}/fork", {"key": "k2"})
     api.post(f"/sessions/{session}/rewind", {"to_seq": 4})
     api.post(f"/sessions/{session}/reset")
-    Session.objects.filter(uid=session).update(summary="sum", consolidated_through=2)
+    Session.objects.filter(uid=session).update(
+        summary="sum", consolidated_through=2, carried="before", unconsolidated_tokens=3
+    )
     path = tmp_path / "archive.jsonl"
     call_command("export_transcripts", "daybook", str(path), verbosity=0)
     return path

@@ -1,12 +1,16 @@
 """What each format becomes: worked out by hand from small files of each."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from django.core.management import call_command
 
 from sessions_app.models import Message, Session
+from tests.conftest import Api
+from tests.conftest import said as json_of
 from tests.faults.record import assert_consistent
 
 from . import samples
@@ -197,12 +201,41 @@ def test_openai(bring_in: Import, tmp_path: Path, wrapped: bool) -> None:
     assert contents(session) == [("system", "Be brief"), ("user", "hi")]
 
 
-def test_session_buddy_is_read_and_said_to_have_no_place(bring_in: Import, tmp_path: Path) -> None:
+def test_session_buddy_goes_to_the_skills(api: Api, tmp_path: Path) -> None:
     path = tmp_path / "skill_metrics.json"
-    use = {"skill_name": "review", "invoked_at": "2026-05-01T10:00:00", "completed": True}
-    path.write_bytes(orjson.dumps({"invocations": [use, {"invoked_at": "x"}], "skills": {}}))
-    report = bring_in(path)["files"][0]
-    assert (report["format"], report["read"], report["skipped"]) == ("session-buddy", 1, 2)
+    at = "2026-05-01T10:00:00"
+    uses = [
+        {"skill_name": "review", "invoked_at": at, "completed": True, "duration_seconds": 2.5,
+         "session_id": "s1", "user_query": "look at it", "selection_rank": 1, "workflow_path": "quick"},
+        {"skill_name": "review", "invoked_at": at, "completed": False, "session_id": "s2",
+         "error_type": "Timeout", "follow_up_actions": ["git commit", ""]},
+        {"skill_name": "review", "invoked_at": at, "session_id": "s3", "selection_rank": "odd"},
+        {"invoked_at": "x"},
+    ]  # fmt: skip
+    path.write_bytes(orjson.dumps({"invocations": uses, "skills": {}}))
+    assert imported(path) == {"invocations": 3, "known": 0, "read": 3, "skipped": 1}
+    assert imported(path) == {"invocations": 0, "known": 3, "read": 3, "skipped": 1}
+    metrics = json_of(api.get("/skills/metrics"))["items"]
+    shown = {name: metrics[0][name] for name in metrics[0] if name.endswith("_invocations")}
+    assert shown == {
+        "total_invocations": 3,
+        "completed_invocations": 1,
+        "failed_invocations": 1,
+        "abandoned_invocations": 1,
+        "running_invocations": 0,
+    }
+    assert (metrics[0]["avg_duration_seconds"], metrics[0]["common_errors"]) == (2.5, {"Timeout": 1})
+    assert (metrics[0]["workflow_paths"], metrics[0]["follow_up_actions"]) == (
+        {"quick": 1},
+        {"git commit": 1},
+    )
+
+
+def imported(path: Path) -> dict[str, int]:
+    told = io.StringIO()
+    call_command("import_transcripts", "session-buddy", str(path), "--json", stdout=told)
+    report = orjson.loads(told.getvalue())
+    return {name: report[name] for name in ("invocations", "known", "read", "skipped")}
 
 
 def test_a_broken_file_never_stops_the_others(bring_in: Import, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A person's data: all of it out, all of it gone, and nothing of anybody else."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,15 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from gateway_app import personal_data
-from gateway_app.models import Identity, Person, PersonErasure
-from sessions_app.models import Agent, Message, Session
+from gateway_app import personal_data, reflection_schedule
+from gateway_app.models import Delivery, Identity, Person, PersonErasure
+from sessions_app.models import Agent, Message, SearchPage, SearchVector, Session
+from sessions_app.search.postings import read_page
+from skills_app.models import QueryVector, SkillInvocation
+from skills_app.rollups import recount
 from tests.conftest import Api, said
+from tests.search.corpus import feed, searched
+from tests.search.test_semantic import embed
 
 from .test_export import streamed
 
@@ -69,6 +75,38 @@ def erase(admin: Api) -> dict[str, Any]:
     return shown
 
 
+@pytest.fixture
+def worked_on(api: Api, admin: Api, rooms: dict[str, str]) -> dict[str, str]:
+    """Everything that is made of what was said: index, vectors, summaries, a successor, reports, skills."""
+    api.append(rooms["alone"], {"kind": "error", "error": f"broken for {MARK}"})
+    for name in ("alone", "group"):
+        uid = rooms[name]
+        api.append(
+            uid, {"role": "user", "content": "What now?"}, {"role": "assistant", "content": "Nothing."}
+        )
+        assert api.post(f"/sessions/{uid}/consolidate?wait=true").status_code == 200
+        assert api.post("/reflections", {"session_id": uid}).status_code == 201
+        query = {"skill_name": "lint", "session_id": uid, "user_query": f"in the group {MARK}"}
+        assert api.post("/skills/invocations", query).status_code == 201
+    theirs = {"skill_name": "lint", "session_id": rooms["group"], "user_query": "Bob was here"}
+    assert api.post("/skills/invocations", theirs).status_code == 201
+    for period in ({}, {"since": "24h"}):
+        assert api.post("/reflections", period).status_code == 201
+    tomorrow = timezone.now() + timedelta(days=1)
+    Agent.objects.filter(name="main").update(reflection_target="telegram:7", next_reflection_at=tomorrow)
+    assert reflection_schedule.run(lambda: tomorrow) == 1
+    assert api.post(f"/sessions/{rooms['group']}/reset").status_code == 201
+    feed()
+    embed()
+    return rooms
+
+
+def indexed(text: str) -> list[bytes]:
+    pages = SearchPage.objects.values_list("data", flat=True)
+    found = [term for data in pages for term in read_page(bytes(data)).terms]
+    return [term for term in found if text.encode() in term or term == b"g" + text[:3].encode()]
+
+
 def mentions(text: str) -> list[str]:
     found = []
     for model in apps.get_models(include_auto_created=True):
@@ -100,6 +138,35 @@ def test_erased_everywhere_and_only_there(api: Api, admin: Api, rooms: dict[str,
     assert (row.platform, row.user_id) == ("", "")
 
 
+def test_what_was_made_of_it_is_gone_too(api: Api, admin: Api, worked_on: dict[str, str]) -> None:
+    group = Session.objects.get(uid=worked_on["group"])
+    holding = {
+        "sessions_app_session", "sessions_app_message", "sessions_app_consolidation",
+        "sessions_app_reflection", "gateway_app_delivery", "skills_app_skillinvocation",
+    }  # fmt: skip
+    assert holding <= set(mentions(MARK))
+    assert MARK in Session.objects.get(previous=group).carried
+    assert {b"wzyzzyva", b"gzyz"} <= set(indexed("zyzzyva"))
+    assert SearchVector.objects.filter(session=group).count() == 5
+    erase(admin)
+    feed()
+    embed()
+    assert mentions(MARK) == []
+    assert indexed("zyzzyva") == []
+    said_by_others = Message.objects.filter(session=group, hidden_by="").values_list("pk", flat=True)
+    with_vectors = SearchVector.objects.filter(session=group).values_list("message", flat=True)
+    assert sorted(with_vectors) == sorted(said_by_others)
+    assert [item["content"] for item in searched(api, "Bob")["items"]] == ["Bob was here"]
+    kept = SkillInvocation.objects.filter(session=group).values_list("user_query", flat=True)
+    assert sorted(kept) == ["", "Bob was here"]
+    assert QueryVector.objects.count() == 1
+    for agent in Agent.objects.all():
+        assert recount(agent.pk) == []
+    assert Delivery.objects.count() == 0
+    group.refresh_from_db()
+    assert (group.summary, group.consolidated_through) == ("", 0)
+
+
 def test_a_stranger_erases_and_reads_nothing_of_ours(stranger: Api, rooms: dict[str, str]) -> None:
     lines = streamed(stranger.get("/people/mail/" + MARK + "/export")).splitlines()
     assert len(lines) == 1
@@ -110,10 +177,13 @@ def test_a_stranger_erases_and_reads_nothing_of_ours(stranger: Api, rooms: dict[
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_file_of_the_database_holds_it(admin: Api, rooms: dict[str, str]) -> None:
+def test_no_file_of_the_database_holds_it(admin: Api, worked_on: dict[str, str]) -> None:
     assert _holders()
+    assert indexed("zyzzyva")
     erase(admin)
     assert _holders() == []
+    # The index followed the commit, without a task.
+    assert indexed("zyzzyva") == []
 
 
 def _holders() -> list[str]:

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 
@@ -16,9 +17,18 @@ def write(given: Transcript) -> Iterator[bytes]:
     was_openai = "openai" in given.heads
     separator = b"["
     for message in given.messages():
-        record = {name: message[name] for name in PROVIDER_FIELDS if name in message}
         if was_openai and message["seq"] <= imported:
             record = record_of(message, message["created_at"], given.zone)
+        else:
+            record = _record(message)
         yield separator + b"\n" + orjson.dumps(record)
         separator = b","
     yield b"\n]\n" if separator == b"," else b"[]\n"
+
+
+def _record(message: dict[str, Any]) -> dict[str, Any]:
+    record = {name: message[name] for name in PROVIDER_FIELDS if name in message}
+    if not record.get("content") and message.get("media"):
+        # All that the message says: without it nothing would be left.
+        record["media"] = message["media"]
+    return record
