@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 
 from gateway_app import leases, resolving
+from gateway_app.admin.acting import acting_for
 from sessions_app import consolidation, sessions, trimming
 from sessions_app.access import Caller
 from sessions_app.commits import commit
@@ -89,15 +90,26 @@ ACTIONS = {
 }
 
 
-def note(user: Any, session: Session, said: str) -> None:
-    erased = said.startswith("Erased")
+def act(user: Any, session: Session, action: Action, given: Given, now: datetime) -> Done:
+    """What is done and that it was done are stored together or not at all."""
+
+    def work() -> Done:
+        done = action.run(acting_for(session.agent, now), session, given, now)
+        if user is not None:
+            _note(user, session, done)
+        return done
+
+    return commit(work)
+
+
+def _note(user: Any, session: Session, done: Done) -> None:
     LogEntry.objects.create(
         user_id=user.pk,
         content_type_id=_content_type(),
         object_id=str(session.pk),
         object_repr=str(session)[:200],
-        action_flag=DELETION if erased else CHANGE,
-        change_message=said,
+        action_flag=DELETION if done.leads_to is None else CHANGE,
+        change_message=done.said,
     )
 
 

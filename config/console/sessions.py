@@ -17,7 +17,6 @@ from django.utils.html import format_html
 
 from config.console import acting, jobs
 from config.console.session_page import header
-from gateway_app.admin.acting import acting_for
 from sessions_app import events
 from sessions_app.admin import transcript
 from sessions_app.admin.sessions import SessionList, uid_of
@@ -107,14 +106,11 @@ class SessionAdmin(SessionList):
         return self._done(request, session, chosen)
 
     def _done(self, request: HttpRequest, session: Session, chosen: acting.Action) -> HttpResponse:
-        now = timezone.now()
         try:
-            # Noted first: what is erased cannot be named afterwards.
-            done = chosen.run(acting_for(session.agent, now), session, request.POST.dict(), now)
+            done = acting.act(request.user, session, chosen, request.POST.dict(), timezone.now())
         except Problem as problem:
             self.message_user(request, problem.detail, messages.ERROR)
             return redirect("admin:sessions_app_session_change", session.pk)
-        acting.note(request.user, session, done.said)
         self.message_user(request, done.said)
         if done.leads_to is None:
             return redirect("admin:sessions_app_session_changelist")
