@@ -53,7 +53,7 @@ def test_a_worker_that_dies_in_a_row_loses_none_and_does_none_twice(
     assert jobs.step(job.pk, timezone.now())
     with monkeypatch.context() as patched:
         # The action itself was done; the end comes before all of it is stored.
-        patched.setattr(acting, "_note", dies)
+        patched.setattr(acting, "note", dies)
         with pytest.raises(Killed):
             jobs.step(job.pk, timezone.now())
     job.refresh_from_db()
@@ -71,7 +71,7 @@ def test_what_cannot_be_logged_is_not_done(job: OperatorJob, monkeypatch: pytest
 
     session = Session.objects.order_by("pk").first()
     assert session is not None
-    monkeypatch.setattr(acting, "_note", full)
+    monkeypatch.setattr(acting, "note", full)
     with pytest.raises(DatabaseError):
         acting.act(job.user, session, acting.ACTIONS["erase"], {}, timezone.now())
     assert Session.objects.filter(pk=session.pk).exists()
