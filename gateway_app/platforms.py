@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from django.db.models import QuerySet
 
@@ -106,6 +107,13 @@ def check_webhook(url: str) -> None:
         address_of(url)
     except BadWebhook as error:
         raise invalid(loc, str(error), "url") from None
+
+
+def host_of(url: str) -> str:
+    """Where a webhook leads, without what opens the door there."""
+    parts = urlsplit(url)
+    hides = parts.path.strip("/") or parts.query or parts.fragment
+    return f"{parts.scheme}://{parts.hostname}/{'…' if hides else ''}" if url else ""
 
 
 def remove(caller: Caller, platform: str) -> None:

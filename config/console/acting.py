@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
+from django.urls import reverse
 
 from gateway_app import leases, resolving
-from sessions_app import consolidation, sessions, trimming
+from gateway_app.admin.acting import acting_for
+from sessions_app import consolidation, reflections, sessions, trimming
 from sessions_app.access import Caller
 from sessions_app.commits import commit
 from sessions_app.models import Session
@@ -23,6 +25,8 @@ class Done:
     said: str
     # The session that is shown next; none where there is nothing left to show.
     leads_to: int | None
+    # Another page than the session's.
+    address: str = ""
 
 
 Given = Mapping[str, str]
@@ -63,6 +67,13 @@ def _end_lease(caller: Caller, session: Session, given: Given, now: datetime) ->
     return Done(f"Ended the lease “{name}”.", session.pk)
 
 
+def _reflect(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    found = reflections.write(session.agent, reflections.Scope(session=session), reflections.ASKED, now)
+    found.save(force_insert=True)
+    page = reverse("admin:sessions_app_reflection_change", args=[found.pk])
+    return Done(f"Wrote a report over {found.entries} entries.", session.pk, page)
+
+
 def _erase(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
     sessions.erase(caller, session.uid)
     return Done(f"Erased the session of {session.last_seq} entries.", None)
@@ -75,6 +86,7 @@ ACTIONS = {
         Action(
             "condense", "Condense", "What the window does not need any more becomes a summary.", _condense
         ),
+        Action("reflect", "Reflect", "A report over its newest entries is written.", _reflect),
         Action(
             "retain",
             "Trim the window",
@@ -89,14 +101,25 @@ ACTIONS = {
 }
 
 
-def note(user: Any, session: Session, said: str) -> None:
-    erased = said.startswith("Erased")
+def act(user: Any, session: Session, action: Action, given: Given, now: datetime) -> Done:
+    """What is done and that it was done are stored together or not at all."""
+
+    def work() -> Done:
+        done = action.run(acting_for(session.agent, now), session, given, now)
+        if user is not None:
+            note(user, session, done.said, DELETION if done.leads_to is None else CHANGE)
+        return done
+
+    return commit(work)
+
+
+def note(user: Any, session: Session, said: str, flag: int = CHANGE) -> None:
     LogEntry.objects.create(
         user_id=user.pk,
         content_type_id=_content_type(),
         object_id=str(session.pk),
         object_repr=str(session)[:200],
-        action_flag=DELETION if erased else CHANGE,
+        action_flag=flag,
         change_message=said,
     )
 

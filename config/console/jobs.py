@@ -13,16 +13,15 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from config.console import acting
-from gateway_app.admin.acting import acting_for
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.commits import commit
 from sessions_app.models import JobState, OperatorJob, Session
 from sessions_app.problems import Problem
 
-STEP = 20
 # One that has not moved for so long has lost its worker.
 LOST = timedelta(minutes=2)
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
+MOVED = ("rows", "done", "refused", "last_refusal", "moved_at", "state", "finished_at")
 
 
 def start(user: Any, action: str, rows: Sequence[int]) -> OperatorJob:
@@ -40,13 +39,9 @@ def run(pk: int) -> None:
 
 
 def step(pk: int, now: datetime) -> bool:
-    """A few rows; whether there are more. Two workers at one job take different rows."""
-    job, taken = commit(lambda: _take(pk, now))
-    if job is None:
-        return False
-    refusals = [refusal for row in taken if (refusal := _one(job, row, now))]
-    commit(lambda: _book(pk, len(taken), refusals, now))
-    return bool(taken)
+    """One row; whether there are more. It leaves the list in the transaction in which it is done: a worker
+    that dies takes nothing with it, and a second one at the same job waits and takes the next."""
+    return commit(lambda: _step(pk, now))
 
 
 def resume(now: datetime) -> int:
@@ -57,14 +52,17 @@ def resume(now: datetime) -> int:
     return len(pks)
 
 
-def _take(pk: int, now: datetime) -> tuple[OperatorJob | None, list[int]]:
+def _step(pk: int, now: datetime) -> bool:
     job = OperatorJob.objects.select_for_update().filter(pk=pk, state__in=UNFINISHED).first()
     if job is None:
-        return None, []
-    taken, job.rows = job.rows[:STEP], job.rows[STEP:]
-    job.state, job.moved_at = JobState.RUNNING, now
-    job.save(update_fields=["rows", "state", "moved_at"])
-    return job, taken
+        return False
+    if job.rows:
+        _book(job, _one(job, job.rows[0], now))
+    job.moved_at = now
+    job.state = JobState.RUNNING if job.rows else JobState.DONE
+    job.finished_at = None if job.rows else now
+    job.save(update_fields=MOVED)
+    return bool(job.rows)
 
 
 def _one(job: OperatorJob, row: int, now: datetime) -> str:
@@ -73,23 +71,18 @@ def _one(job: OperatorJob, row: int, now: datetime) -> str:
     if session is None:
         return "It is gone already."
     try:
-        done = acting.ACTIONS[job.action].run(acting_for(session.agent, now), session, job.options, now)
+        acting.act(job.user, session, acting.ACTIONS[job.action], job.options, now)
     except Problem as problem:
         return problem.detail
-    if job.user is not None:
-        acting.note(job.user, session, done.said)
     return ""
 
 
-def _book(pk: int, number: int, refusals: list[str], now: datetime) -> None:
-    job = OperatorJob.objects.select_for_update().get(pk=pk)
-    job.done += number
-    job.refused += len(refusals)
-    job.last_refusal = (refusals[-1] if refusals else job.last_refusal)[:500]
-    job.moved_at = now
-    if not job.rows and job.done >= job.total and job.state in UNFINISHED:
-        job.state, job.finished_at = JobState.DONE, now
-    job.save(update_fields=["done", "refused", "last_refusal", "moved_at", "state", "finished_at"])
+def _book(job: OperatorJob, refusal: str) -> None:
+    job.rows = job.rows[1:]
+    job.done += 1
+    if refusal:
+        job.refused += 1
+        job.last_refusal = refusal[:500]
 
 
 def _send(pk: int) -> None:

@@ -11,10 +11,19 @@ Entry = tuple[str, str, str, str]
 GROUPS: dict[str, tuple[Entry, ...]] = {
     "": (("Overview", "space_dashboard", "index", ""),),
     "Record": (
+        ("Search", "search", "console_search", "sessions_app.view_message"),
         ("Sessions", "forum", "sessions_app_session_changelist", "sessions_app.view_session"),
         ("Messages", "notes", "sessions_app_message_changelist", "sessions_app.view_message"),
         ("People", "group", "gateway_app_person_changelist", "gateway_app.view_person"),
         ("Agents", "smart_toy", "sessions_app_agent_changelist", "sessions_app.view_agent"),
+    ),
+    "Insight": (
+        ("Skills", "query_stats", "console_skills", "skills_app.view_skillrollup"),
+        ("Skill uses", "bolt", "skills_app_skillinvocation_changelist", "skills_app.view_skillinvocation"),
+        ("Reflections", "lightbulb", "sessions_app_reflection_changelist", "sessions_app.view_reflection"),
+        ("Memory", "neurology", "sessions_app_memoryrevision_changelist", "sessions_app.view_memoryrevision"),
+        ("Consolidations", "compress", "sessions_app_consolidation_changelist",
+         "sessions_app.view_consolidation"),
     ),
     "Traffic": (
         ("Deliveries", "outbox", "gateway_app_delivery_changelist", "gateway_app.view_delivery"),

@@ -8,7 +8,18 @@ from django.utils import timezone
 
 from config.console import overview as first_page
 
-ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = []
+Route = tuple[str, Callable[..., HttpResponseBase], str]
+
+
+def routes() -> list[Route]:
+    # What they import registers tables at the site, which imports this module.
+    from config.console import searching, skills
+
+    return [
+        # The theme has a page `search/` of its own.
+        ("find/", searching.view, "console_search"),
+        ("skills/", skills.view, "console_skills"),
+    ]
 
 
 def overview(request: HttpRequest) -> dict[str, Any]:

@@ -18,6 +18,9 @@ ACTS: dict[str, tuple[str, ...]] = {
     "person": ("add", "change", "delete"),
     "operatorjob": ("change",),
     "periodictask": ("change",),
+    "consolidation": ("change",),
+    "consolidationjob": ("change",),
+    "memoryrevision": ("change",),
 }
 
 

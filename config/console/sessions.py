@@ -1,5 +1,7 @@
 """Sessions: the list, the page of one with its transcript, its live tail, and what operators do there."""
 
+import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -7,13 +9,20 @@ from uuid import UUID
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import date
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import content_disposition_header
 
 from config.console import acting, jobs
 from config.console.session_page import header
@@ -23,6 +32,9 @@ from sessions_app.admin import transcript
 from sessions_app.admin.sessions import SessionList, uid_of
 from sessions_app.models import Session
 from sessions_app.problems import Busy, Problem
+from sessions_app.transcripts import exporting
+
+TOLD = re.compile(rb"(?m)^data:.*$")
 
 
 @admin.register(Session)
@@ -37,6 +49,7 @@ class SessionAdmin(SessionList):
             path("<int:pk>/part/", view(self.part_view), name="console_part"),
             path("<int:pk>/live/", view(self.live_view), name="console_live"),
             path("<int:pk>/act/<slug:action>/", view(self.act_view), name="console_act"),
+            path("<int:pk>/export/<slug:form>/", view(self.export_view), name="console_export"),
             path("at/<str:uid>/", view(self.permalink_view), name="console_session"),
         ]
         return [*own, *super().get_urls()]
@@ -62,6 +75,7 @@ class SessionAdmin(SessionList):
             "may_act": request.user.has_perm("sessions_app.change_session"),
             "may_erase": request.user.has_perm("sessions_app.delete_session"),
             "policy_link": _policy_link(request, session),
+            "formats": _formats(request),
             "list": reverse("admin:sessions_app_session_changelist"),
         }
         return TemplateResponse(request, "console/session.html", context)
@@ -82,7 +96,21 @@ class SessionAdmin(SessionList):
         except Busy as busy:
             return HttpResponse(busy.detail, status=503, headers=dict(busy.headers or {}))
         headers = {"X-Accel-Buffering": "no"}
-        return StreamingHttpResponse(stream, content_type="text/event-stream", headers=headers)
+        return StreamingHttpResponse(Numbers(stream), content_type="text/event-stream", headers=headers)
+
+    def export_view(self, request: HttpRequest, pk: int, form: str) -> HttpResponseBase:
+        session = self._session(request, pk)
+        if form not in exporting.FORMATS:
+            raise Http404
+        if form == exporting.ARCHIVE and not request.user.has_perm(acting.CHANGE_SESSION):
+            # It holds everything as it was said, whatever is made unreadable elsewhere.
+            raise PermissionDenied
+        now = timezone.now()
+        pieces = exporting.one(acting_for(session.agent, now), session, form, now)
+        acting.note(request.user, session, f"Exported as {form}.")
+        name = content_disposition_header(True, exporting.file_name(session, form)) or ""
+        headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
+        return StreamingHttpResponse(pieces, content_type=exporting.content_type(form), headers=headers)
 
     def permalink_view(self, request: HttpRequest, uid: str) -> HttpResponse:
         """By the id that agents see; `uid.seq` leads to the entry."""
@@ -107,15 +135,14 @@ class SessionAdmin(SessionList):
         return self._done(request, session, chosen)
 
     def _done(self, request: HttpRequest, session: Session, chosen: acting.Action) -> HttpResponse:
-        now = timezone.now()
         try:
-            # Noted first: what is erased cannot be named afterwards.
-            done = chosen.run(acting_for(session.agent, now), session, request.POST.dict(), now)
+            done = acting.act(request.user, session, chosen, request.POST.dict(), timezone.now())
         except Problem as problem:
             self.message_user(request, problem.detail, messages.ERROR)
             return redirect("admin:sessions_app_session_change", session.pk)
-        acting.note(request.user, session, done.said)
         self.message_user(request, done.said)
+        if done.address:
+            return redirect(done.address)
         if done.leads_to is None:
             return redirect("admin:sessions_app_session_changelist")
         return redirect("admin:sessions_app_session_change", done.leads_to)
@@ -219,6 +246,27 @@ class SessionAdmin(SessionList):
     @admin.display(description="last active")
     def last_active(self, session: Session) -> str:
         return _when(session.active_at or session.updated_at)
+
+
+class Numbers:
+    """A stream of events without what they tell: the page asks for that, and gets it as it may be shown."""
+
+    def __init__(self, events: Iterator[bytes]) -> None:
+        self._events = events
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return TOLD.sub(b"data: {}", next(self._events))
+
+    def close(self) -> None:
+        self._events.close()  # type: ignore[attr-defined]  # it gives its place back
+
+
+def _formats(request: HttpRequest) -> list[str]:
+    whole = request.user.has_perm(acting.CHANGE_SESSION)
+    return [form for form in exporting.FORMATS if whole or form != exporting.ARCHIVE]
 
 
 def _when(moment: datetime) -> str:

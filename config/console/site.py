@@ -24,4 +24,4 @@ class ConsoleSite(UnfoldAdminSite):  # type: ignore[misc]  # the theme ships no 
         return answer
 
     def extra_urls(self) -> list[URLPattern]:
-        return [path(route, self.admin_view(view), name=name) for route, view, name in pages.ROUTES]
+        return [path(route, self.admin_view(view), name=name) for route, view, name in pages.routes()]

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import orjson
 from django.db import transaction
 
+from config.demo import skills
 from config.demo.scenes import NAMES, scene
 from gateway_app import policies
 from gateway_app.admin.acting import acting_for
@@ -44,7 +45,7 @@ SUMMARY = (
 )
 
 # Further capabilities add their own: of a number, a seed and a time, each says how many it stored.
-FURTHER: dict[str, Callable[[int, int, datetime], int]] = {}
+FURTHER: dict[str, Callable[[int, int, datetime], int]] = {"invocations": skills.invocations}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ MADE = "made_secret"
 VALUES = (
     "enabled", "home_chat_id", "home_name", "home_thread_id", "webhook_url", "dm_scope", "group_scope",
 )  # fmt: skip
+# Whoever knows the whole address may post to it: those who only look see where it leads.
+SHOWN = {"webhook_url": "webhook_host"}
 
 
 class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -62,10 +64,12 @@ class PlatformAdmin(Refusing):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         given = ("agent", "platform", *VALUES)
+        if not self.has_change_permission(request, obj):
+            return (*(SHOWN.get(name, name) for name in given), "created_at", "updated_at")
         return given if obj is None else (*given, "rotate_secret", "created_at", "updated_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return [] if obj is None else ["agent", "platform", "created_at", "updated_at"]
+        return [] if obj is None else ["agent", "platform", "webhook_host", "created_at", "updated_at"]
 
     def save_model(self, request: HttpRequest, obj: Platform, form: Any, change: bool) -> None:
         values = {name: getattr(obj, name) for name in VALUES}
@@ -102,6 +106,10 @@ class PlatformAdmin(Refusing):
             made.append((str(connection), platforms.rotate_secret(connection, now)))
             self.log_change(request, connection, "Made a new secret.")
         return _page(request, made)
+
+    @admin.display(description="webhook")
+    def webhook_host(self, connection: Platform) -> str:
+        return platforms.host_of(connection.webhook_url)
 
     @admin.display(boolean=True)
     def connected(self, connection: Platform) -> bool:

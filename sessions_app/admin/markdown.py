@@ -6,32 +6,33 @@ from typing import Any
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
-MOST = 20_000
+# Of an entry among a hundred, and of a document on a page of its own.
+MOST, MOST_ALONE = 20_000, 400_000
+OUTWARD = ("http://", "https://", "mailto:")
 
 
-def rendered(text: str) -> SafeString:
+def rendered(text: str, *, most: int = MOST, links_to: str = "") -> SafeString:
+    """`links_to` is the beginning of addresses on this server that links may have besides."""
     # Everything in it was escaped by the renderer: it is given no HTML to pass on.
-    html: str = _markdown().render(text[:MOST])
+    html: str = _markdown(links_to).render(text[:most])
     return mark_safe(html)  # noqa: S308
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def _markdown(links_to: str) -> MarkdownIt:
+    allowed = (*OUTWARD, links_to) if links_to else OUTWARD
     made = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
     made.enable(["table", "strikethrough"])
     # A picture would be loaded from wherever a stranger likes, and tell them who reads.
     made.disable(["image", "html_block", "html_inline"])
-    made.validateLink = _harmless  # type: ignore[method-assign]
+    made.validateLink = lambda url: url.strip().lower().startswith(allowed)  # type: ignore[method-assign]
     made.add_render_rule("link_open", _link_open)
     return made
 
 
-def _harmless(url: str) -> bool:
-    return url.strip().lower().startswith(("http://", "https://", "mailto:"))
-
-
 def _link_open(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
-    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
-    tokens[index].attrSet("target", "_blank")
+    if str(tokens[index].attrGet("href")).startswith(OUTWARD):
+        tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+        tokens[index].attrSet("target", "_blank")
     rendered: str = self.renderToken(tokens, index, options, env)
     return rendered

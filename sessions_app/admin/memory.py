@@ -6,12 +6,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
-from markdown_it import MarkdownIt
+from django.utils.safestring import SafeString
 
 from sessions_app import condensing, consolidation, memory
 from sessions_app.access import SCOPES, Caller
 from sessions_app.admin.lists import LongList, ReadOnly
+from sessions_app.admin.markdown import MOST_ALONE, rendered
 from sessions_app.admin.sessions import uid_of
 from sessions_app.commits import commit
 from sessions_app.models import Consolidation, ConsolidationJob, MemoryRevision, Reflection, Run
@@ -26,12 +26,6 @@ BAR_WIDTH = 300
 def acting_for(found: Consolidation) -> Caller:
     agent = found.agent
     return Caller(NO_KEY, agent.pk, agent.name, agent.timezone, frozenset(SCOPES))
-
-
-def rendered(text: str) -> SafeString:
-    """Tags in it are shown as text: it holds what strangers have said."""
-    html: str = MarkdownIt("commonmark", {"html": False}).render(text)
-    return mark_safe(html)  # noqa: S308 - escaped by the renderer
 
 
 @admin.register(Consolidation)
@@ -63,7 +57,7 @@ class ConsolidationAdmin(ReadOnly, LongList):
 
     @admin.display(description="summary")
     def text(self, found: Consolidation) -> SafeString:
-        return rendered(found.summary)
+        return rendered(found.summary, most=MOST_ALONE)
 
     @admin.display(description="messages")
     def messages_of(self, found: Consolidation) -> SafeString:
@@ -139,7 +133,7 @@ class MemoryRevisionAdmin(ReadOnly, LongList):
 
     @admin.display(description="document")
     def document(self, found: MemoryRevision) -> SafeString:
-        return rendered(found.content)
+        return rendered(found.content, most=MOST_ALONE)
 
     @admin.action(description="Make this version the current one again", permissions=["change"])
     def make_current(self, request: HttpRequest, queryset: QuerySet[MemoryRevision]) -> None:
@@ -168,7 +162,8 @@ class ReflectionAdmin(ReadOnly, LongList):
     @admin.display(description="report")
     def report(self, found: Reflection) -> SafeString:
         """With links that lead to the pages of the admin."""
-        return rendered(linked(found.stats, reverse("admin:sessions_app_message_changelist") + "?q={}"))
+        messages = reverse("admin:sessions_app_message_changelist")
+        return rendered(linked(found.stats, messages + "?q={}"), most=MOST_ALONE, links_to=messages)
 
     @admin.display(description="entries a day")
     def chart(self, found: Reflection) -> SafeString:

@@ -7,14 +7,20 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from sessions_app.access import Caller
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.models import Agent, Session
+from sessions_app.search.filters import Filters
+from sessions_app.search.find import Asked, sessions_with
+from sessions_app.search.query import MOST_CHARACTERS
 from sessions_app.storage import storage
 
 LOOKED_AT = 1000
 # Words are looked for in keys, titles and people of this many of the newest sessions that fit the filters.
 SEARCHED = 10_000
 NAMES = ("key", "title", "source__user_name", "source__chat_name")
+# Messages that are looked at for the sessions they are in, of each of so many agents.
+SAID, AGENTS = 200, 50
 REASONS = ("idle", "daily", "all", "reset", "switched")
 
 
@@ -100,7 +106,9 @@ class SessionList(ReadOnly, LongList):
     list_filter = (IsOpen, HasErrors, Begun, EndedBy, OfPlatform, OfChatType, "agent")
     list_select_related = ("agent",)
     search_fields = ("key",)
-    search_help_text = "A session's id or key, or a part of a key, a title or a person's name."
+    search_help_text = (
+        "A session's id or key, a part of a key, a title or a name, or words that were said in it."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
         found: QuerySet[Session] = super().get_queryset(request)
@@ -120,9 +128,23 @@ class SessionList(ReadOnly, LongList):
         return (whole if whole.exists() else self.containing(queryset, term)), False
 
     def containing(self, queryset: QuerySet[Session], term: str) -> QuerySet[Session]:
-        """What was said in them is found here too, once there is a search of the record."""
         newest = queryset.order_by("-pk").values("pk")[:SEARCHED]
-        return queryset.filter(storage().containing(term, *NAMES), pk__in=newest)
+        named = Q(storage().containing(term, *NAMES), pk__in=newest)
+        return queryset.filter(named | Q(pk__in=saying(term)))
+
+
+def saying(term: str) -> set[int]:
+    """Sessions in which it was said, by the newest messages that are found of each agent."""
+    if len(term) > MOST_CHARACTERS:
+        return set()
+    asked = Asked(term, "text", Filters(include_hidden=True), False, SAID)
+    agents = Agent.objects.order_by("pk")[:AGENTS]
+    return set().union(*(sessions_with(reader_of(agent), asked) for agent in agents))
+
+
+def reader_of(agent: Agent) -> Caller:
+    """No key stands behind an operator at the admin."""
+    return Caller(0, agent.pk, agent.name, agent.timezone, frozenset({"read"}))
 
 
 def uid_of(text: str) -> UUID | None:

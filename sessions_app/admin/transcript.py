@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from sessions_app.admin import markdown
 from sessions_app.models import Message, Session
+from sessions_app.redaction import Redactor, redactor_for
 
 PART = 100
 # A result may come some messages after its call; it is looked for as far as this.
@@ -91,7 +92,8 @@ def _part(session: Session, rows: Sequence[Row]) -> Part:
         return Part([], None, None)
     first, last = rows[0]["seq"], rows[-1]["seq"]
     around = [*_calls_before(session, first), *rows, *_results_after(session, last)]
-    entries = together(around, session.consolidated_through)
+    redactor = redactor_for(session.agent.redaction, "display")
+    entries = together(around, session.consolidated_through, redactor)
     shown = [entry for entry in entries if first <= entry.seq <= last]
     return Part(shown, first if first > 1 else None, last if last < session.last_seq else None)
 
@@ -106,12 +108,16 @@ def _results_after(session: Session, seq: int) -> Iterable[Row]:
     return list(found.order_by("seq"))
 
 
-def together(rows: Iterable[Row], condensed_through: int = 0) -> list[Entry]:
+def together(
+    rows: Iterable[Row], condensed_through: int = 0, redactor: Redactor | None = None
+) -> list[Entry]:
     """Pure. Results stand with their calls; what stands elsewhere says where."""
     entries: list[Entry] = []
     open_calls: dict[str, tuple[Entry, Call]] = {}
     for row in rows:
         body, extra = orjson.loads(row["body"]), orjson.loads(row["extra"] or "{}")
+        if redactor is not None:
+            body, extra = redactor.value(body), redactor.value(extra)
         entry = _entry(row, body, extra, condensed_through)
         entries.append(entry)
         for call in body.get("tool_calls") or ():

@@ -17,7 +17,7 @@ class JobState(models.TextChoices):
 
 
 class OperatorJob(models.Model):
-    """An action over many rows. Its steps are small; each moves `done` in its own transaction."""
+    """An action over many rows. Each row is done and counted in one transaction."""
 
     uid = models.UUIDField(unique=True, default=time_ordered_id, editable=False)
     action = models.CharField(max_length=32)

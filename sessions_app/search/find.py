@@ -92,6 +92,12 @@ def found(caller: Caller, asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
+def sessions_with(caller: Caller, asked: Asked) -> set[int]:
+    """The inner numbers of the sessions in which it was said."""
+    hits = steadily(lambda: _hits(caller, asked, asked.query))
+    return {hit.found.row["session_id"] for hit in hits.shown}
+
+
 def steadily(look: Callable[[], Answer]) -> Answer:
     """Segments may be merged while they are read; then they are looked for again."""
     for _ in range(ATTEMPTS - 1):

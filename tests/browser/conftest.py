@@ -2,6 +2,7 @@
 
 They are in one module: while Playwright runs, Django takes its thread for an asynchronous one."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,12 +16,24 @@ from tests.operations.daybook import ROOT, Daybook
 from .chromium import Watch, browsing, why_not
 
 PASSWORD = "a-long-demo-password"
-ACCOUNTS = f"""
+# In one process: each start of Django takes seconds.
+FILLED = f"""
 from django.contrib.auth.models import Group, User
-User.objects.create_superuser("root", password="{PASSWORD}")
+from django.core.management import call_command
+call_command("seed_demo", sessions=60, messages=1500, seed=7)
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.test import Client
+password = make_password("{PASSWORD}")
+User.objects.create(username="root", password=password, is_staff=True, is_superuser=True)
 for name in ("viewer", "operator", "admin"):
-    user = User.objects.create_user(name + "-1", password="{PASSWORD}", is_staff=True)
+    user = User.objects.create(username=name + "-1", password=password, is_staff=True)
     user.groups.add(Group.objects.get(name=name))
+for user in User.objects.filter(password=password):
+    client = Client()
+    client.force_login(user)
+    name = settings.SESSION_COOKIE_NAME
+    print("cookie", user.username, name, client.cookies[name].value)
 """
 LogIn = Callable[..., Page]
 
@@ -34,12 +47,14 @@ def daybook(
         pytest.skip(reason)
     made = Daybook(tmp_path_factory.mktemp("browser") / "data", **servers()).start()
     try:
-        made.ready()
-        run(made, "seed_demo", "--sessions", "60", "--messages", "1500", "--seed", "7")
-        run(made, "shell", "-c", ACCOUNTS)
-        yield made
+        yield made.ready()
     finally:
         made.end()
+
+
+@pytest.fixture(scope="module")
+def filled(daybook: Daybook) -> str:
+    return run(daybook, "shell", "-c", FILLED)
 
 
 def run(daybook: Daybook, *command: str) -> str:
@@ -63,20 +78,10 @@ def base(daybook: Daybook) -> str:
 
 
 @pytest.fixture(scope="module")
-def cookies(browser: Browser, base: str) -> dict[str, list[object]]:
-    """Logged in once each; every test begins with the cookies."""
-    found: dict[str, list[object]] = {}
-    for name in ("root", "viewer-1", "operator-1"):
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(f"{base}/admin/")
-        page.fill("[name=username]", name)
-        page.fill("[name=password]", PASSWORD)
-        page.press("[name=password]", "Enter")
-        page.wait_for_url(f"{base}/admin/")
-        found[name] = list(context.cookies())
-        context.close()
-    return found
+def cookies(filled: str, base: str) -> dict[str, list[object]]:
+    """Everybody is logged in already; one test shows how that is done."""
+    found = re.findall(r"^cookie (\S+) (\S+) (\S+)$", filled, re.MULTILINE)
+    return {user: [{"name": name, "value": value, "url": base}] for user, name, value in found}
 
 
 @pytest.fixture

@@ -1,5 +1,48 @@
 """What strangers may say: each of it tries to run script, to break out of the page or to load something."""
 
+from html.parser import HTMLParser
+
+# What a rendered text of a stranger may have no tag of.
+TAGS = frozenset(
+    "script img svg iframe style link base meta form input div object embed math details noscript".split()  # noqa: SIM905
+)
+
+
+class Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.faults: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            address = (value or "").strip().lower()
+            loads = name in ("src", "srcset", "data", "action", "srcdoc", "style", "hx-get")
+            if name.startswith("on") or (loads and ("evil" in address or "pwned" in address)):
+                self.faults.append(f"{tag} {name}={value}")
+            if name == "href" and address.startswith(("javascript:", "data:", "vbscript:", "//")):
+                self.faults.append(f"{tag} {name}={value}")
+            if tag in ("base", "link", "meta") and "evil" in address:
+                self.faults.append(f"{tag} {name}={value}")
+        if tag == "script" and not any(name in ("src", "type") for name, _ in attrs):
+            self.faults.append("script")
+
+
+def faults(html: str) -> list[str]:
+    """What in a page runs, or loads something from outside."""
+    reader = Reader()
+    reader.feed(html)
+    return reader.faults
+
+
+def dangers(html: str) -> list[str]:
+    """The same, and tags, that no rendered text may have."""
+    reader = Reader()
+    reader.feed(html)
+    return [*reader.faults, *sorted(reader.tags & TAGS)]
+
+
 ATTACKS = (
     "<script>window.pwned=1</script>",
     "</script><script>window.pwned=1</script>",

@@ -1,16 +1,15 @@
 """Hours are counted once each, from new rows alone, and the first page shows them."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from config.console import charts, jobs
+from config.console import charts
 from sessions_app import activity
-from sessions_app.models import HourlyActivity, JobState, OperatorJob, Session
+from sessions_app.models import HourlyActivity
 from tests.conftest import Api
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -55,33 +54,6 @@ def test_a_missing_worker_is_the_first_thing_on_the_first_page(db: None) -> None
     text = client.get("/admin/").content.decode()
     assert 'role="alert"' in text
     assert text.index("Worker") < text.index("Open sessions")
-
-
-def test_a_job_does_its_rows_in_steps_and_counts_what_was_refused(api: Api, monkeypatch: Any) -> None:
-    monkeypatch.setattr(jobs, "STEP", 2)
-    monkeypatch.setattr(jobs, "_send", lambda pk: None)
-    for number in range(3):
-        api.open(f"k{number}")
-    rows = list(Session.objects.values_list("pk", flat=True))
-    job = jobs.start(User.objects.create_superuser("root"), "reset", [*rows, 10**9])
-    progress = []
-    while jobs.step(job.pk, timezone.now()):
-        job.refresh_from_db()
-        progress.append((job.done, job.state))
-    assert progress == [(2, JobState.RUNNING), (4, JobState.DONE)]
-    job.refresh_from_db()
-    assert (job.refused, job.last_refusal) == (1, "It is gone already.")
-    assert Session.objects.filter(end_reason="reset").count() == 3
-
-
-def test_a_job_that_lost_its_worker_is_sent_again(db: None, monkeypatch: Any) -> None:
-    sent: list[int] = []
-    monkeypatch.setattr(jobs, "_send", sent.append)
-    now = timezone.now()
-    lost = OperatorJob.objects.create(action="reset", moved_at=now - timedelta(hours=1))
-    OperatorJob.objects.create(action="reset", moved_at=now)
-    OperatorJob.objects.create(action="reset", moved_at=now - timedelta(hours=1), state=JobState.DONE)
-    assert (jobs.resume(now), sent) == (1, [lost.pk])
 
 
 @pytest.mark.parametrize(

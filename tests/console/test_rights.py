@@ -1,6 +1,5 @@
 """Groups: who may look, who may act, and that a typed address opens nothing."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,19 +11,7 @@ from django.urls import reverse
 from sessions_app.models import Message, Session
 from tests.conftest import Api
 
-Member = Callable[[str], Client]
-
-
-@pytest.fixture
-def member(db: None) -> Member:
-    def make(group: str) -> Client:
-        user = User.objects.create_user(f"a {group}", is_staff=True)
-        user.groups.add(Group.objects.get(name=group))
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return make
+from .conftest import Member
 
 
 @pytest.fixture
