@@ -14,10 +14,8 @@ FOLDER = ROOT / "docs" / "pictures"
 # name, address, dark
 PICTURES = (
     ("overview", "/admin/", False),
-    ("sessions", "/admin/sessions_app/session/", False),
     ("search", "/admin/find/?q=calendar", False),
     ("skills", "/admin/skills/?query=book+a+table+tonight", False),
-    ("skills-dark", "/admin/skills/", True),
     ("session", "/admin/sessions_app/session/?errors=yes&open=yes", True),
 )
 SIZE = {"width": 1280, "height": 800}

@@ -49,9 +49,8 @@ def busy(api: Api) -> None:
 def rows(client: Client, address: str) -> set[str]:
     answer: Any = client.get(address)
     assert answer.status_code == 200, address
-    return {
-        getattr(row, "key", None) or getattr(row, "target", "") for row in answer.context["cl"].result_list
-    }
+    found = answer.context["cl"].result_list
+    return {str(getattr(row, "key", None) or row.target) for row in found}
 
 
 def test_every_figure_of_the_first_page_leads_to_the_rows_that_it_counts(root: Client, busy: None) -> None:
