@@ -27,6 +27,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "only_on(database): what no other database does.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Left out rather than skipped: a skipped test is one that could not be run here."""
+    database = config.getoption("database")
+    apart = [
+        item for item in items if any(marker.args[0] != database for marker in item.iter_markers("only_on"))
+    ]
+    if apart:
+        config.hook.pytest_deselected(items=apart)
+        items[:] = [item for item in items if item not in apart]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Work = Callable[[], Any]
 WAIT = 10
 
-shares = pytest.mark.skipif(
-    connection.vendor != "sqlite", reason="only SQLite's requests share a transaction"
-)
+shares = pytest.mark.only_on("sqlite")
 
 
 class Together(SharedCommits):

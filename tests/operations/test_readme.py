@@ -90,7 +90,9 @@ def test_the_first_five_minutes_work_as_written(make_daybook: MakeDaybook, tmp_p
     assert rewound["counts"]["entries"] == 7
     assert (window["from_seq"], window["to_seq"]) == (1, 4)
     assert [message["hidden"] for message in record["items"]] == [False] * 4 + [True]
-    assert '"snippet":"How warm is it in <mark>Lisbon</mark>?"' in found
+    by_word, by_part = objects(found)
+    assert [hit["seq"] for hit in by_word["items"]] == [2, 1]
+    assert [hit["seq"] for hit in by_part["items"]] == [4, 3]
     assert "Found 1 result(s) for 'timeout':" in found
     done, listed = objects(condensed)
     # One turn is left, which is the newest.

@@ -132,10 +132,9 @@ def test_the_tests_on_postgresql_have_pgvector(past: None, api: Api) -> None:
     assert pgvector.is_there() is (connection.vendor == "postgresql")
 
 
+@pytest.mark.only_on("postgres")
 @pytest.mark.django_db
 def test_a_server_without_pgvector_is_searched_in_the_process(api: Api, clock: Clock) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("PostgreSQL alone has it")
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("DROP EXTENSION vector CASCADE")
