@@ -12,6 +12,7 @@ import structlog
 from django.db import DatabaseError, connection, transaction
 
 from sessions_app.embedding import Vectors, unpacked
+from sessions_app.storage import prepared
 from skills_app.statements import rows
 
 log = structlog.get_logger(__name__)
@@ -36,6 +37,9 @@ def is_there() -> bool:
 
 def look_again() -> None:
     _known.clear()
+    if connection.vendor == "postgresql" and connection.connection is not None:
+        # Statements from before know the type by another number, or not at all.
+        prepared.forget(connection.connection)
 
 
 def prepare() -> bool:

@@ -30,6 +30,7 @@ def rows(connection: "psycopg.Connection[Any]", statement: str, parameters: Sequ
     if known is None:
         known = _known[connection] = {}
     key = (statement, values.types or ())
+    _begin(connection)
     try:
         name = known.get(key) or _prepare(connection, known, key)
         # None is a parameter too; the driver's types forget it here.
@@ -40,6 +41,17 @@ def rows(connection: "psycopg.Connection[Any]", statement: str, parameters: Sequ
         # A plan that a migration made invalid must not fail for ever.
         known.pop(key, None)
         raise
+
+
+def forget(connection: "psycopg.Connection[Any]") -> None:
+    """After a change of types: what was prepared before knows them by numbers that are gone."""
+    _known.pop(connection, None)
+
+
+def _begin(connection: "psycopg.Connection[Any]") -> None:
+    """A transaction that is due begins with its first statement: elsewhere a cursor sees to it."""
+    if not connection.autocommit and connection.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+        _checked(connection.pgconn.exec_(b"BEGIN"))
 
 
 def _prepare(connection: "psycopg.Connection[Any]", known: _Known, key: tuple[str, tuple[int, ...]]) -> bytes:
