@@ -14,10 +14,11 @@ Known = tuple[str, str]
 
 
 def person_of(agent_id: int, source: Source) -> UUID | None:
-    """Whose DM it is; None for anybody who is not linked, and for every room."""
-    if source.chat_type != "dm" or not source.user_id:
+    """Whose DM it is; None for anybody who is not linked, and for every room. A DM that names no user is
+    known by its chat: where a client leaves the user out, a platform has given both the same id."""
+    user_id = compared(source.platform, source.user_id or source.chat_id)
+    if source.chat_type != "dm" or not user_id:
         return None
-    user_id = compared(source.platform, source.user_id)
     found = Identity.objects.filter(agent_id=agent_id, platform=source.platform, user_id=user_id)
     return found.values_list("person__uid", flat=True).first()
 

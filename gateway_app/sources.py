@@ -12,6 +12,8 @@ ChatType = Literal["dm", "group", "channel", "thread"]
 CHAT_TYPES: tuple[str, ...] = get_args(ChatType)
 LOCAL = "local"
 PLATFORM = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
+# Between the number and the device; names and groups have no dot behind a number.
+WHATSAPP_AGENT = re.compile(r"(?<=[0-9])\.[0-9]+\Z")
 ID_LENGTH = KEY_LENGTH = 512
 
 
@@ -113,8 +115,9 @@ def compared(platform: str, identifier: str | None) -> str:
     given = identifier or ""
     if platform != "whatsapp":
         return given
-    # The same account is written +49170, 49170@s.whatsapp.net and, by its second device, 49170:2@…
-    return given.partition("@")[0].partition(":")[0].lstrip("+") or given
+    # The same account is written +49170, 49170@s.whatsapp.net and, by its devices, 49170:2@… or 49170.0:2@…
+    account = given.partition("@")[0].partition(":")[0].lstrip("+")
+    return WHATSAPP_AGENT.sub("", account) or given
 
 
 def describe(source: Source) -> str:

@@ -48,11 +48,20 @@ def test_what_is_not_a_dm_of_theirs_is_nobodys(agent: Agent, resolve: Resolve) -
     assert [resolve(**source)["session"]["key"] for source, _ in others] == [key for _, key in others]
 
 
+def test_a_dm_that_names_no_user_is_known_by_its_chat(agent: Agent, resolve: Resolve) -> None:
+    ada = person(agent, "Ada", ("telegram", "123"))
+    unnamed = {"platform": "telegram", "chat_id": 123, "user_id": None}
+    assert resolve(**unnamed)["session"]["key"] == f"agent:main:@{ada.uid}:dm"
+    others = [{**unnamed, "user_id": "9"}, {**unnamed, "chat_type": "group"}, {**unnamed, "chat_id": 124}]
+    keys = [resolve(**source)["session"]["key"] for source in others]
+    assert keys == [f"agent:main:telegram:{place}" for place in ("dm:123", "group:123", "dm:124")]
+
+
 def test_a_whatsapp_id_is_linked_however_it_is_written(agent: Agent, resolve: Resolve) -> None:
     known = people.known_as("WhatsApp ", " +49170:2@s.whatsapp.net")
     assert known == ("whatsapp", "49170")
     ada = person(agent, "Ada", known)
-    for written in ("49170", "+49170", "49170:7@s.whatsapp.net"):
+    for written in ("49170", "+49170", "49170:7@s.whatsapp.net", "49170.0:7@lid"):
         assert resolve(**dm("whatsapp", written))["session"]["key"] == f"agent:main:@{ada.uid}:dm"
 
 

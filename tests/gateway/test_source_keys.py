@@ -12,13 +12,28 @@ from hypothesis import strategies as st
 from gateway_app.schemas import SourceIn
 from gateway_app.sources import BadSource, Source, describe, session_key
 
+WHATSAPP = re.compile(r"\+*([^+:@][^:@]*?)((?<=[0-9])\.[0-9]+)?(?=[:@]|\Z)")
 PERSON = UUID("01890000-0000-7000-8000-000000000001")
 
 hostile_ids = st.one_of(
     st.none(),
     st.text(alphabet=":%=tu@+1Aé \n", max_size=6),
     st.sampled_from(
-        ["t=1", "u=1", "1:t=1", "%3A", ":", "%", "=", "+1", "1@s.whatsapp.net", "1:12@g.us", "1"]
+        [
+            "t=1",
+            "u=1",
+            "1:t=1",
+            "%3A",
+            ":",
+            "%",
+            "=",
+            "+1",
+            "1@s.whatsapp.net",
+            "1:12@g.us",
+            "1.0:3@lid",
+            "1.",
+            "1",
+        ]
     ),
 )
 sources = st.builds(
@@ -37,7 +52,7 @@ scopes = st.tuples(st.sampled_from(["chat", "owner"]), st.sampled_from(["chat", 
 def account(platform: str, identifier: str | None) -> str | None:
     if not identifier:
         return None
-    if platform == "whatsapp" and (found := re.match(r"\+*([^+:@][^:@]*)", identifier)):
+    if platform == "whatsapp" and (found := WHATSAPP.match(identifier)):
         return found[1]
     return identifier
 
@@ -117,6 +132,11 @@ def test_a_number_and_its_decimal_text_are_one_id(number: int) -> None:
         (Source("matrix", "!a:b=c%"), "chat", "chat", "agent:main:matrix:dm:!a%3Ab%3Dc%25"),
         (Source("whatsapp", "+49170"), "chat", "chat", "agent:main:whatsapp:dm:49170"),
         (Source("whatsapp", "49170:12@s.whatsapp.net"), "chat", "chat", "agent:main:whatsapp:dm:49170"),
+        (Source("whatsapp", "49170:3@lid"), "chat", "chat", "agent:main:whatsapp:dm:49170"),
+        (Source("whatsapp", "49170.0:3@s.whatsapp.net"), "chat", "chat", "agent:main:whatsapp:dm:49170"),
+        (Source("whatsapp", "49170.1@lid"), "chat", "chat", "agent:main:whatsapp:dm:49170"),
+        (Source("whatsapp", "49170-1.x@g.us"), "chat", "chat", "agent:main:whatsapp:dm:49170-1.x"),
+        (Source("telegram", "49170.0"), "chat", "chat", "agent:main:telegram:dm:49170.0"),
         (Source("telegram", "+49170"), "chat", "chat", "agent:main:telegram:dm:+49170"),
     ],
 )
