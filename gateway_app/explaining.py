@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from gateway_app import leases
-from gateway_app.reset_outlook import NOTHING
 from gateway_app.reset_rules import Chosen
 from gateway_app.resolving import outlook
 from sessions_app.access import Caller
@@ -16,7 +15,7 @@ def explain(caller: Caller, uid: UUID) -> dict[str, Any]:
     session, resets = find(caller, uid), outlook(caller)
     row = row_of(session)
     live = dict(leases.live(session, resets.now).values_list("name", "expires_at"))
-    decision = resets.decide(row, live) if session.ended_at is None else NOTHING
+    decision = resets.decide(row, live)
     return {
         "policy": _shown(resets.chosen(row)),
         "last_activity_at": iso(session.active_at or session.created_at),

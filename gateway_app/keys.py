@@ -159,8 +159,9 @@ def _caller(
     _note_use(found, now)
     agent_id = _agent(found, agent_header)
     resets = ResetOutlook(found.reset_policies, found.timezone, now)
+    scopes = _scopes(found.scopes)
     return Caller(
-        found.id, agent_id, found.agent, found.timezone, _scopes(found.scopes), resets, proof, found.redaction
+        found.id, agent_id, found.agent, found.timezone, scopes, resets, proof, found.redaction, now
     )
 
 

@@ -7,13 +7,14 @@ from uuid import UUID
 from django.db.models import Max, QuerySet
 
 from gateway_app.models import Lease
+from gateway_app.reset_outlook import check_at
 from sessions_app import paging
 from sessions_app.access import Caller, Resets
 from sessions_app.commits import commit
 from sessions_app.models import Session
 from sessions_app.objects import iso
 from sessions_app.problems import Conflict, invalid
-from sessions_app.sessions import find, row_of
+from sessions_app.sessions import find
 
 NAME_LENGTH = 240
 LONGEST_SECONDS = 86_400
@@ -56,7 +57,7 @@ def note(resets: Resets, session: Session, now: datetime) -> None:
     if session.ended_at is not None:
         return
     session.leased_until = live(session, now).aggregate(until=Max("expires_at"))["until"]
-    session.reset_check_at = resets.next_at(row_of(session))
+    session.reset_check_at = check_at(resets, session)
     session.save(update_fields=["leased_until", "reset_check_at"])
 
 

@@ -12,8 +12,10 @@ import orjson
 
 from gateway_app.models import Lease
 from gateway_app.reset_rules import Chosen, Decision, Policy, choose, decide
-from sessions_app.models import Agent
-from sessions_app.objects import utc
+from sessions_app.access import Resets
+from sessions_app.models import Agent, Session
+from sessions_app.objects import is_subject_to_resets, utc
+from sessions_app.sessions import row_of
 
 NOTHING = Decision(reset=False, reason=None, reasons=(), blocked_by=(), next_at=None)
 
@@ -33,9 +35,8 @@ class ResetOutlook:
         return choose(policies, session["platform"], session["chat_type"], ZoneInfo(self.timezone))
 
     def decide(self, session: Mapping[str, Any], leases: Mapping[str, datetime]) -> Decision:
-        """Of an open session's row."""
         chosen = self.chosen(session)
-        if chosen is None:
+        if chosen is None or not is_subject_to_resets(session):
             return NOTHING
         last_activity = utc(session["active_at"] or session["created_at"])
         return decide(chosen.policy, last_activity, self.now, leases)
@@ -54,6 +55,12 @@ class ResetOutlook:
         for session, name in live.order_by("name").values_list("session_id", "name"):
             names[session].append(name)
         return names
+
+
+def check_at(resets: Resets, session: Session) -> datetime | None:
+    """When the sweep is to look at an open session: in time for whatever may end it, or in vain before."""
+    due, noted = resets.next_at(row_of(session)), session.reset_check_at
+    return min(due, noted) if due and noted else due or noted
 
 
 def outlook_of(agent: Agent, now: datetime) -> ResetOutlook:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from ninja import Query, Router
 
 from gateway_app import explaining, leases, policies, resolving
@@ -23,30 +22,30 @@ router = Router(tags=["resets"])
 @requires("write")
 def resolve(request: HttpRequest, data: schemas.Resolve) -> HttpResponse:
     """The open session of a source. A policy that is due ends the old one first."""
-    who, now = caller(request), timezone.now()
+    who = caller(request)
     source = data.source.source()
 
     def work() -> Answer:
-        found = resolving.resolve(who, source, force_new=data.force_new, touch=data.touch, now=now)
+        found = resolving.resolve(who, source, force_new=data.force_new, touch=data.touch, now=who.asked_at)
         return made(found.shown(who), 201 if found.created else 200, found.session.uid)
 
-    return answer_once(request, work, now)
+    return answer_once(request, work, who.asked_at)
 
 
 @router.post("/sessions/{session_id}/reset", response=answers({201: SessionOut}))
 @requires("write")
 def reset_session(request: HttpRequest, session_id: str) -> HttpResponse:
     """End the session and open a new one for its key."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return _changed(request, lambda: resolving.reset(who, uid, now), 201)
+    who, uid = caller(request), parse_uid(session_id)
+    return _changed(request, lambda: resolving.reset(who, uid, who.asked_at), 201)
 
 
 @router.post("/sessions/{session_id}/reopen", response=answers({200: SessionOut}))
 @requires("write")
 def reopen_session(request: HttpRequest, session_id: str) -> HttpResponse:
     """Make an ended session the open one of its key; the current one ends as `switched`."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return _changed(request, lambda: resolving.reopen(who, uid, now), 200)
+    who, uid = caller(request), parse_uid(session_id)
+    return _changed(request, lambda: resolving.reopen(who, uid, who.asked_at), 200)
 
 
 @router.get("/sessions/{session_id}/reset-decision", response=answers({200: schemas.DecisionOut}))
@@ -60,22 +59,24 @@ def explain_decision(request: HttpRequest, session_id: str) -> HttpResponse:
 @requires("read")
 def list_leases(request: HttpRequest, session_id: str, query: Query[ListQuery]) -> HttpResponse:
     """The live leases of a session, oldest first."""
-    return json_answer(leases.listed(caller(request), parse_uid(session_id), timezone.now(), **query.dict()))
+    who, uid = caller(request), parse_uid(session_id)
+    return json_answer(leases.listed(who, uid, who.asked_at, **query.dict()))
 
 
 @router.put("/sessions/{session_id}/leases/{path:name}", response=answers({200: schemas.LeaseOut}))
 @requires("write")
 def hold_lease(request: HttpRequest, session_id: str, name: str, data: schemas.LeaseIn) -> HttpResponse:
     """Start a lease, or renew it from now on."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return json_answer(leases.shown(leases.hold(who, uid, name, data.ttl_seconds, now)))
+    who, uid = caller(request), parse_uid(session_id)
+    return json_answer(leases.shown(leases.hold(who, uid, name, data.ttl_seconds, who.asked_at)))
 
 
 @router.delete("/sessions/{session_id}/leases/{path:name}", response=answers({204: None}))
 @requires("write")
 def release_lease(request: HttpRequest, session_id: str, name: str) -> HttpResponse:
     """End a lease; one that has run out already is no mistake."""
-    leases.release(caller(request), parse_uid(session_id), name, timezone.now())
+    who, uid = caller(request), parse_uid(session_id)
+    leases.release(who, uid, name, who.asked_at)
     return HttpResponse(status=204)
 
 
@@ -106,4 +107,4 @@ def _changed(request: HttpRequest, change: Callable[[], Session], status: int) -
         session = change()
         return made(shown(session, who), status, session.uid)
 
-    return answer_once(request, work, timezone.now())
+    return answer_once(request, work, who.asked_at)

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from gateway_app import leases
 from gateway_app.platforms import key_of
-from gateway_app.reset_outlook import ResetOutlook
+from gateway_app.reset_outlook import ResetOutlook, check_at
 from gateway_app.sources import Source
 from sessions_app.access import Caller
 from sessions_app.consolidation import ON_RESET, unqueue
@@ -114,25 +114,30 @@ def _new(caller: Caller, key: str, source: Source, *, touch: bool, now: datetime
 
 
 def _refresh(caller: Caller, session: Session, source: Source, *, touch: bool, now: datetime) -> None:
-    """Names change and people move on to another chat; the user did something, unless this is a system's."""
-    changes = {name: value for name, value in _place(source).items() if getattr(session, name) != value}
+    """Names change and people move on to another chat. A system's event, which often knows neither, tells
+    only where there was nothing."""
+    told: dict[str, Any] = {}
     if touch:
-        changes |= {"active_at": _latest(session.active_at, now), "updated_at": max(now, session.updated_at)}
-    _set(session, changes)
-    if changes.keys() & {"platform", "chat_type"}:
-        # Another policy may apply from here on, and be due sooner.
-        changes["reset_check_at"] = session.reset_check_at = caller.resets.next_at(row_of(session))
-    if changes:
-        session.save(update_fields=list(changes))
+        told = {"active_at": _latest(session.active_at, now), "updated_at": max(now, session.updated_at)}
+    if touch or session.source is None:
+        told |= _place(source)
+    changed = _set(session, told)
+    # Another policy may apply from here on, or a clock that jumped be back in its place.
+    changed += _set(session, {"reset_check_at": check_at(caller.resets, session)}) if changed else []
+    if changed:
+        session.save(update_fields=changed)
+
+
+def _set(session: Session, values: dict[str, Any]) -> list[str]:
+    """The names of those that were otherwise before."""
+    changed = [name for name, value in values.items() if getattr(session, name) != value]
+    for name in changed:
+        setattr(session, name, values[name])
+    return changed
 
 
 def _place(source: Source) -> dict[str, Any]:
     return {"platform": source.platform, "chat_type": source.chat_type, "source": source.as_json()}
-
-
-def _set(session: Session, changes: dict[str, Any]) -> None:
-    for name, value in changes.items():
-        setattr(session, name, value)
 
 
 def _latest(active_at: datetime | None, now: datetime) -> datetime:

@@ -77,10 +77,10 @@ def _settle(claimed: QuerySet[Session], now: datetime) -> int:
     later: list[Session] = []
     for row in rows:
         decision = outlook_of(agents[row["agent_id"]], now).look(row)
-        if decision.reason is not None and not is_subject_to_resets(row):
-            later.append(Session(pk=row["pk"], reset_check_at=now + LOOK_AGAIN))
-        elif decision.reason is not None:
+        if decision.reason is not None:
             due.setdefault(decision.reason, []).append(row["pk"])
+        elif not is_subject_to_resets(row):
+            later.append(Session(pk=row["pk"], reset_check_at=now + LOOK_AGAIN))
         elif decision.next_at != row["reset_check_at"]:
             later.append(Session(pk=row["pk"], reset_check_at=decision.next_at))
     for reason, pks in due.items():

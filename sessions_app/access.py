@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
+from django.utils.timezone import now
 
 from sessions_app.problems import Forbidden
 
@@ -19,7 +20,7 @@ class Resets(Protocol):
     """What the gateway knows of the end of a session, at the time of the request."""
 
     def next_at(self, session: Mapping[str, Any]) -> datetime | None:
-        """When a policy ends it if nothing more is done in it; of an open session's row."""
+        """When a policy ends it if nothing more is done in it; never, where it has ended already."""
 
     def blocked_by(self, sessions: Sequence[int]) -> Mapping[int, list[str]]:
         """The names of the live leases of those sessions that have any."""
@@ -60,6 +61,8 @@ class Caller:
     proof: Proof | None = None
     # What its agent makes unreadable, and where, as it is stored; `redaction.py` reads it.
     redaction: str = ""
+    # When the request came: what is stored and what is worked out of it rest on one look at the clock.
+    asked_at: datetime = field(default_factory=now)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.utils import timezone
 from ninja import Query, Router
 
 from sessions_app import episodes, history, log, schemas, sessions, trimming
@@ -25,24 +24,22 @@ messages_router = Router(tags=["messages"])
 @requires("write")
 def open_session(request: HttpRequest, data: schemas.SessionIn) -> HttpResponse:
     """Get or create the open session of a key."""
-    who, now = caller(request), timezone.now()
+    who = caller(request)
     metadata = sessions.merged({}, data.metadata or {})
 
     def work() -> Answer:
-        session, created = episodes.open_for_key(who, data.key, data.title or "", metadata, now)
+        session, created = episodes.open_for_key(who, data.key, data.title or "", metadata, who.asked_at)
         return made({**shown(session, who), "created": created}, 201 if created else 200, session.uid)
 
-    return answer_once(request, work, now)
+    return answer_once(request, work, who.asked_at)
 
 
 @router.get("", response=answers({200: schemas.Page[schemas.SessionOut]}))
 @requires("read")
 def list_sessions(request: HttpRequest, query: Query[schemas.SessionQuery]) -> HttpResponse:
     """Sessions of the agent, last active first."""
-    filters = query.dict()
-    return json_answer(
-        sessions.listed(caller(request), is_open=filters.pop("open"), now=timezone.now(), **filters)
-    )
+    who, filters = caller(request), query.dict()
+    return json_answer(sessions.listed(who, is_open=filters.pop("open"), now=who.asked_at, **filters))
 
 
 @router.get("/{session_id}", response=answers({200: schemas.SessionOut}))
@@ -58,7 +55,7 @@ def change_session(request: HttpRequest, session_id: str, data: schemas.SessionC
     """Change the title, or merge into the metadata."""
     who = caller(request)
     changes = data.dict(exclude_unset=True)
-    return json_answer(shown(sessions.change(who, parse_uid(session_id), changes, timezone.now()), who))
+    return json_answer(shown(sessions.change(who, parse_uid(session_id), changes, who.asked_at), who))
 
 
 @router.delete("/{session_id}", response=answers({204: None}))
@@ -73,11 +70,14 @@ def erase_session(request: HttpRequest, session_id: str) -> HttpResponse:
 @requires("write")
 def append_messages(request: HttpRequest, session_id: str) -> HttpResponse:
     """Append one message, or a batch that is stored whole or not at all."""
-    who, now = caller(request), timezone.now()
+    who = caller(request)
     uid = parse_uid(session_id)
-    entries = entries_of(json_body(request), who, now)
+    entries = entries_of(json_body(request), who, who.asked_at)
     response = answer_once(
-        request, lambda: made(append(who, uid, entries, now), 201, uid), now, one_statement=True
+        request,
+        lambda: made(append(who, uid, entries, who.asked_at), 201, uid),
+        who.asked_at,
+        one_statement=True,
     )
     if "Idempotent-Replayed" not in response.headers:
         announce(session_id, entries)
@@ -104,7 +104,7 @@ def read_window(request: HttpRequest, session_id: str, query: Query[schemas.Hist
 @requires("write")
 def add_usage(request: HttpRequest, session_id: str, data: schemas.Usage) -> HttpResponse:
     """Add the tokens and the cost of a model call to the session's totals."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
+    who, uid = caller(request), parse_uid(session_id)
 
     def work() -> Answer:
         session = sessions.add_usage(
@@ -113,11 +113,11 @@ def add_usage(request: HttpRequest, session_id: str, data: schemas.Usage) -> Htt
             input_tokens=data.input_tokens,
             output_tokens=data.output_tokens,
             cost_usd=data.cost_usd or 0,
-            now=now,
+            now=who.asked_at,
         )
         return made(shown(session, who), 200, uid)
 
-    return answer_once(request, work, now)
+    return answer_once(request, work, who.asked_at)
 
 
 @router.get("/{session_id}/summary", response=answers({200: schemas.Summary}))
@@ -131,32 +131,32 @@ def read_summary(request: HttpRequest, session_id: str) -> HttpResponse:
 @requires("write")
 def clear(request: HttpRequest, session_id: str) -> HttpResponse:
     """Empty the window. The record stays."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return _changed(request, lambda: trimming.clear(who, uid, now))
+    who, uid = caller(request), parse_uid(session_id)
+    return _changed(request, lambda: trimming.clear(who, uid, who.asked_at))
 
 
 @router.post("/{session_id}/retain", response=answers({200: schemas.SessionOut}))
 @requires("write")
 def retain(request: HttpRequest, session_id: str, data: schemas.Retain) -> HttpResponse:
     """Keep the newest legal suffix of at most so many messages in the window. The record stays."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return _changed(request, lambda: trimming.retain(who, uid, data.max_messages, now))
+    who, uid = caller(request), parse_uid(session_id)
+    return _changed(request, lambda: trimming.retain(who, uid, data.max_messages, who.asked_at))
 
 
 @router.post("/{session_id}/rewind", response=answers({200: schemas.SessionOut}))
 @requires("write")
 def rewind(request: HttpRequest, session_id: str, data: schemas.Rewind) -> HttpResponse:
     """Hide everything from a user message on. The record stays."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return _changed(request, lambda: trimming.rewind(who, uid, data.to_seq, now))
+    who, uid = caller(request), parse_uid(session_id)
+    return _changed(request, lambda: trimming.rewind(who, uid, data.to_seq, who.asked_at))
 
 
 @router.post("/{session_id}/fork", response=answers({201: schemas.SessionOut}))
 @requires("write")
 def fork(request: HttpRequest, session_id: str, data: schemas.Fork) -> HttpResponse:
     """Copy what is visible before a seq to a new session."""
-    who, now, uid = caller(request), timezone.now(), parse_uid(session_id)
-    return _changed(request, lambda: trimming.fork(who, uid, data.before_seq, data.key, now), 201)
+    who, uid = caller(request), parse_uid(session_id)
+    return _changed(request, lambda: trimming.fork(who, uid, data.before_seq, data.key, who.asked_at), 201)
 
 
 @router.get("/{session_id}/events", response=answers({200: None}), openapi_extra=event_stream())
@@ -194,7 +194,7 @@ def _changed(request: HttpRequest, change: Any, status: int = 200) -> HttpRespon
         session: Session = change()
         return made(shown(session, who), status, session.uid)
 
-    return answer_once(request, work, timezone.now())
+    return answer_once(request, work, who.asked_at)
 
 
 def _last_event(request: HttpRequest, session: Session) -> int:

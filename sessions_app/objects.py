@@ -59,7 +59,7 @@ def _session_object(row: Row, caller: Caller, blocked_by: list[str]) -> dict[str
         "cost_usd": row["cost_usd"],
         "consolidated_through": row["consolidated_through"],
         "last_activity_at": iso(row["active_at"]) or created_at,
-        "next_reset_at": iso(caller.resets.next_at(row)) if is_subject_to_resets(row) else None,
+        "next_reset_at": iso(caller.resets.next_at(row)),
         "reset_blocked_by": blocked_by,
         "was_auto_reset": bool(row["was_auto_reset"]),
         "reset_reason": row["reset_reason"] or None,

@@ -22,9 +22,16 @@ TRIES = 3
 
 
 def acting_for(agent: Agent, now: datetime | None = None) -> Caller:
-    resets = outlook_of(agent, now or timezone.now())
+    asked_at = now or timezone.now()
     return Caller(
-        NO_KEY, agent.pk, agent.name, agent.timezone, frozenset(SCOPES), resets, redaction=agent.redaction
+        NO_KEY,
+        agent.pk,
+        agent.name,
+        agent.timezone,
+        frozenset(SCOPES),
+        outlook_of(agent, asked_at),
+        redaction=agent.redaction,
+        asked_at=asked_at,
     )
 
 

@@ -1,9 +1,12 @@
 """From a source to its session: found, opened, reset, told about once."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
+from django.db.models import F
 
 from sessions_app.models import ConsolidationJob, Session
 from tests.conftest import Api, said
@@ -181,7 +184,28 @@ def test_a_lease_holds_off_policies_and_not_people(
 
 def test_a_renamed_chat_is_seen(resolve: Resolve) -> None:
     resolve(user_name="Ada")
-    assert resolve(200, user_name="Ada L.", touch=False)["session"]["source"]["user_name"] == "Ada L."
+    assert resolve(200, user_name="Ada L.")["session"]["source"]["user_name"] == "Ada L."
+
+
+def test_a_systems_event_changes_nothing_that_is_known(
+    resolve: Resolve, clock: Clock, api: Api, admin: Api
+) -> None:
+    admin.send("PUT", "/platforms/telegram", {"dm_scope": "owner"})
+    session = resolve()["session"]
+    clock.move(minutes=1)
+    assert resolve(200, chat_id="43", user_id=None, user_name=None, touch=False)["session"] == session
+    assert read(api, session["id"]) == session
+    assert resolve(200, chat_id="43")["session"]["source"]["chat_id"] == "43"
+
+
+def test_a_systems_event_tells_where_a_session_is_of_which_nobody_knew(
+    resolve: Resolve, clock: Clock, api: Api
+) -> None:
+    api.open("agent:main:telegram:dm:42")
+    clock.move(minutes=1)
+    found = resolve(200, touch=False)["session"]
+    assert (found["source"]["chat_id"], found["platform"]) == ("42", "telegram")
+    assert found["last_activity_at"] == "2026-05-01T12:00:00+00:00"
 
 
 def test_a_session_opened_by_key_falls_under_policies_once_its_source_is_known(
@@ -196,14 +220,47 @@ def test_a_session_opened_by_key_falls_under_policies_once_its_source_is_known(
     assert sweep_all() == 1
 
 
-def test_a_clock_that_jumped_ahead_does_not_keep_a_session_for_ever(resolve: Resolve, clock: Clock) -> None:
+def test_a_clock_that_jumped_ahead_does_not_keep_a_session_for_ever(
+    resolve: Resolve, clock: Clock, api: Api, sweep_all: Sweep
+) -> None:
     clock.to("2027-05-01 12:00")
     session = resolve()["session"]["id"]
     clock.to("2026-05-01 12:00")
     answer = resolve(200)["session"]
     assert (answer["id"], answer["last_activity_at"]) == (session, "2026-05-01T12:00:00+00:00")
     clock.move(days=2)
-    assert resolve(201)["reset_reason"] == "idle"
+    assert sweep_all() == 1
+    assert read(api, session)["end_reason"] == "idle"
+
+
+def test_what_is_said_of_the_next_reset_rests_on_one_look_at_the_clock(api: Api, policy: Policy) -> None:
+    """While time goes on, as it does outside of tests."""
+    policy("idle", idle_minutes=30)
+    with time_machine.travel("2026-05-01T12:00:00+00:00", tick=True):
+        session = said(api.post("/resolve", {"source": CHAT}))["session"]
+        answers = [session, said(api.post(f"/sessions/{session['id']}/reset"))]
+    for answer in answers:
+        due = datetime.fromisoformat(answer["last_activity_at"]) + timedelta(minutes=30)
+        assert answer["next_reset_at"] == due.isoformat()
+
+
+def test_an_imported_session_goes_on_and_falls_under_policies_from_then_on(
+    resolve: Resolve, policy: Policy, api: Api, *, clock: Clock, sweep_all: Sweep
+) -> None:
+    policy("idle", idle_minutes=30)
+    session = resolve()["session"]["id"]
+    api.append(session, {"role": "user", "content": "long ago"})
+    Session.objects.update(imported_through=F("last_seq"), active_at=None)
+    clock.move(days=100)
+    sweep_all()
+    assert read(api, session)["next_reset_at"] is None
+    explained = said(api.get(f"/sessions/{session}/reset-decision"))
+    assert (explained["reset"], explained["reasons"], explained["next_reset_at"]) == (False, [], None)
+    assert resolve(200, touch=False)["session"]["next_reset_at"] is None
+    assert resolve(200)["session"]["next_reset_at"] == "2026-08-09T12:30:00+00:00"
+    clock.move(minutes=31)
+    assert sweep_all() == 1
+    assert resolve(201)["previous_id"] == session
 
 
 def test_two_agents_on_one_chat_have_a_session_each(resolve: Resolve, stranger: Api) -> None:
