@@ -57,10 +57,9 @@ def start_invocation(request: HttpRequest, data: schemas.InvocationIn) -> HttpRe
     who, now = caller(request), timezone.now()
     use = incoming.use(data, who, now)
     (vector,) = vectors.at_once([use.user_query])
+    session = None if data.session_id is None else find(who, parse_uid(data.session_id))
 
     def work() -> Answer:
-        # Locked, so that nobody erases it between the look and the end of the transaction.
-        session = None if data.session_id is None else find(who, parse_uid(data.session_id), lock=True)
         uid = tracking.start(who, use._replace(session_pk=None if session is None else session.pk), vector)
         return made(invocations.one(who, uid), 201, None if session is None else session.uid)
 

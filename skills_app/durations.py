@@ -30,10 +30,13 @@ def seconds_of(name: str) -> float:
     return 2 * upper / (GROWTH + 1) / 1e6
 
 
-def merged(one: Mapping[str, int], other: Mapping[str, int]) -> Histogram:
-    """Negative counts take away; a class that is empty is not kept."""
-    found = {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
-    return {name: count for name, count in sorted(found.items()) if count}
+def add_to(histogram: Histogram, other: Mapping[str, int], sign: int = 1) -> None:
+    """With a negative sign it is taken away; a class that is empty is not kept."""
+    for name, count in other.items():
+        if now := histogram.get(name, 0) + sign * count:
+            histogram[name] = now
+        else:
+            histogram.pop(name, None)
 
 
 def quantile(histogram: Mapping[str, int], share: float) -> float | None:

@@ -1,22 +1,17 @@
-"""What an erased session leaves of its skills: nothing. Its uses are part of its record, queries too."""
+"""What an erased session leaves of its skills: nothing. Its uses are part of its record, queries too; they
+go in the transaction of the erasure, so that counts and invocations never disagree."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models.signals import post_migrate, pre_delete
+from django.db.models.signals import post_migrate
 from django.dispatch import receiver
 
 from sessions_app import erasure
-from sessions_app.models import Message, Session
+from sessions_app.models import Message
 from sessions_app.search.text import searched_text
 from skills_app import pgvector, rollups
 from skills_app.models import QueryVector, SkillInvocation
-
-
-@receiver(pre_delete, sender=Session)
-def forget_uses(instance: Session, **_: Any) -> None:
-    """In the transaction of the erasure, so that counts and invocations never disagree."""
-    rollups.forget_session(instance.pk)
 
 
 def forget_queries(session_pk: int, pks: Sequence[int]) -> None:
@@ -32,7 +27,7 @@ def forget_queries(session_pk: int, pks: Sequence[int]) -> None:
     SkillInvocation.objects.filter(pk__in=found).update(user_query="")
 
 
-erasure.register("skills", messages=forget_queries)
+erasure.register("skills", sessions=rollups.forget_sessions, messages=forget_queries)
 
 
 @receiver(post_migrate)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from skills_app.durations import Histogram, class_of, merged
+from skills_app.durations import Histogram, add_to, class_of
 
 # The day under which all days are counted: metrics since ever read one row for each skill and phase.
 EVER = date(1, 1, 1)
@@ -81,8 +81,7 @@ class Cell:
     def add(self, other: "Cell", sign: int = 1) -> None:
         for name in SUMS:
             setattr(self, name, getattr(self, name) + sign * getattr(other, name))
-        moved = {name: sign * count for name, count in other.durations.items()}
-        self.durations = merged(self.durations, moved)
+        add_to(self.durations, other.durations, sign)
         for label, count in other.labels.items():
             self.labels[label] += sign * count
         if sign > 0:
@@ -127,19 +126,15 @@ def _labels(fact: Fact) -> Counter[tuple[str, str]]:
     return found
 
 
-def keys_of(fact: Fact) -> tuple[Key, Key]:
-    return (
-        Key(fact.agent_id, EVER, fact.skill_name, fact.workflow_phase),
-        Key(fact.agent_id, fact.day, fact.skill_name, fact.workflow_phase),
-    )
-
-
 def folded(facts: Iterable[Fact]) -> dict[Key, Cell]:
-    cells: dict[Key, Cell] = {}
+    """By day, and all days together."""
+    days: dict[Key, Cell] = {}
     for fact in facts:
-        cell = cell_of(fact)
-        for key in keys_of(fact):
-            cells.setdefault(key, Cell()).add(cell)
+        key = Key(fact.agent_id, fact.day, fact.skill_name, fact.workflow_phase)
+        days.setdefault(key, Cell()).add(cell_of(fact))
+    cells = dict(days)
+    for key, cell in days.items():
+        cells.setdefault(key._replace(day=EVER), Cell()).add(cell)
     return cells
 
 

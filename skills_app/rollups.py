@@ -1,16 +1,15 @@
-"""The counts in the database: moved in the transaction of what they count, and counted anew to compare."""
+"""The counts in the database: moved in the transaction of what they count."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
-from typing import Any
 
 import orjson
 from django.db.models import Max, Min, QuerySet
 
 from sessions_app.objects import utc
-from skills_app.models import SkillAdoption, SkillInvocation, SkillReach, SkillRollup, SkillTally
+from skills_app.models import QueryVector, SkillAdoption, SkillInvocation, SkillReach, SkillRollup, SkillTally
 from skills_app.rollup_rules import (
     EVER,
     FACT_COLUMNS,
@@ -128,19 +127,20 @@ def _adopt(facts: Sequence[Fact]) -> None:
         rows(REACH, [agent, skill, sessions])
 
 
-def forget_session(session_pk: int) -> None:
-    """Runs inside `commit`, before a session is erased: its uses are no longer counted anywhere."""
-    used = SkillInvocation.objects.filter(session_id=session_pk)
+def forget_sessions(pks: Sequence[int]) -> None:
+    """Runs inside `commit`, on locked sessions that are about to go: their uses are no longer counted."""
+    used = SkillInvocation.objects.filter(session_id__in=pks)
     # Locked: one that is being finished right now is counted first, and then taken out again.
-    held = list(used.order_by("pk").select_for_update().values(*FACT_COLUMNS))
+    held = list(used.order_by("pk").select_for_update().values("pk", *FACT_COLUMNS))
     facts = [fact_of(row) for row in held if row["state"] != "running"]
-    adopted = SkillAdoption.objects.filter(session_id=session_pk)
-    reached = sorted(adopted.values_list("agent_id", "skill_name"))
+    QueryVector.objects.filter(invocation__session_id__in=pks)._raw_delete("default")
+    used._raw_delete("default")
+    adopted = SkillAdoption.objects.filter(session_id__in=pks)
+    reached = Counter(adopted.values_list("agent_id", "skill_name"))
     adopted._raw_delete("default")
-    for agent, skill in reached:
-        rows(REACH, [agent, skill, -1])
+    for (agent, skill), sessions in sorted(reached.items()):
+        rows(REACH, [agent, skill, -sessions])
     SkillReach.objects.filter(agent_id__in={agent for agent, _ in reached}, sessions=0).delete()
-    used.delete()
     discount(facts)
 
 
@@ -153,75 +153,6 @@ def facts_of(invocations: QuerySet[SkillInvocation]) -> Iterator[Fact]:
         yield fact_of(row)
 
 
-def recount(agent_id: int) -> list[str]:
-    """What the counts of an agent would be if they were made anew, compared with what they are."""
-    facts = facts_of(SkillInvocation.objects.filter(agent_id=agent_id).order_by("pk"))
-    cells: dict[Key, Cell] = {}
-    adopted: Counter[tuple[int, str]] = Counter()
-    for fact in facts:
-        for key, cell in folded([fact]).items():
-            cells.setdefault(key, Cell()).add(cell)
-        if fact.session_id is not None:
-            adopted[fact.session_id, fact.skill_name] += 1
-            adopted[fact.session_id, ""] += 1
-    found = [*_differing_cells(agent_id, cells), *_differing_adoption(agent_id, adopted)]
-    return sorted(found)
-
-
-def rebuild(agent_id: int) -> None:
-    """Runs inside `commit`: the counts made anew."""
-    for table in (SkillRollup, SkillTally, SkillAdoption, SkillReach):
-        table._default_manager.filter(agent_id=agent_id).delete()
-    batch: list[Fact] = []
-    for fact in facts_of(SkillInvocation.objects.filter(agent_id=agent_id).order_by("pk")):
-        batch.append(fact)
-        if len(batch) == 1000:
-            count(batch)
-            batch = []
-    count(batch)
-
-
-def stored_cells(agent_id: int) -> dict[Key, Cell]:
-    cells: dict[Key, Cell] = {}
-    for row in SkillRollup.objects.filter(agent_id=agent_id).iterator(2000):
-        cells[Key(agent_id, row.day, row.skill_name, row.workflow_phase)] = cell_of_row(row)
-    for tally in SkillTally.objects.filter(agent_id=agent_id).iterator(2000):
-        key = Key(agent_id, tally.day, tally.skill_name, tally.workflow_phase)
-        cells.setdefault(key, Cell()).labels[tally.kind, tally.label] = tally.count
-    return cells
-
-
 def cell_of_row(row: SkillRollup) -> Cell:
     sums = {name: getattr(row, name) for name in SUMS}
     return Cell(**sums, durations=orjson.loads(row.durations), first_at=row.first_at, last_at=row.last_at)
-
-
-def _differing_cells(agent_id: int, right: dict[Key, Cell]) -> Iterator[str]:
-    stored = stored_cells(agent_id)
-    for key in stored.keys() | right.keys():
-        is_there, should_be = stored.get(key, Cell()), right.get(key, Cell())
-        if is_there != should_be:
-            day = "ever" if key.day == EVER else key.day.isoformat()
-            yield (
-                f"{key.skill_name!r} in phase {key.workflow_phase!r}, {day}: {_told(is_there)}, "
-                f"should be {_told(should_be)}"
-            )
-
-
-def _told(cell: Cell) -> str:
-    labels = sum(cell.labels.values())
-    return (
-        f"{cell.completed} completed, {cell.failed} failed, {cell.abandoned} abandoned, "
-        f"{cell.duration_us} µs, {cell.ranked} ranked, {labels} labels, {cell.first_at} to {cell.last_at}"
-    )
-
-
-def _differing_adoption(agent_id: int, right: Counter[tuple[int, str]]) -> Iterator[str]:
-    stored: Any = SkillAdoption.objects.filter(agent_id=agent_id)
-    uses = {(row.session_id, row.skill_name): row.uses for row in stored.iterator(2000)}
-    if uses != dict(right):
-        yield f"sessions by skill: {len(uses)} rows, should be {len(right)}, or their uses differ"
-    reach = Counter(skill for _, skill in right)
-    known = dict(SkillReach.objects.filter(agent_id=agent_id).values_list("skill_name", "sessions"))
-    if known != dict(reach):
-        yield f"number of sessions by skill: {known}, should be {dict(reach)}"

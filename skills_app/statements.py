@@ -22,6 +22,18 @@ def locking() -> str:
     return "" if connection.vendor == "sqlite" else " FOR UPDATE"
 
 
+def sharing() -> str:
+    """Whoever would erase the row waits; on SQLite all writers wait anyway."""
+    return "" if connection.vendor == "sqlite" else " FOR KEY SHARE"
+
+
+def writers_wait(table: str) -> None:
+    """Until the end of the transaction; on SQLite they wait for any."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {table} IN SHARE MODE")
+
+
 def stamp_sql() -> str:
     """A number that no commit after a look is below (`nearest.py`); parameters: the agent, the model.
 

@@ -1,7 +1,7 @@
 """Uses of skills as they happen: started, finished once, given up by time, or brought in later."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -17,7 +17,7 @@ from sessions_app.problems import Conflict, NotFound
 from skills_app import rollups, vectors
 from skills_app.models import SkillInvocation, State
 from skills_app.rollup_rules import FACT_COLUMNS, Fact, fact_of
-from skills_app.statements import locking, rows
+from skills_app.statements import locking, rows, sharing
 from skills_app.vectors import Vector
 
 BATCH = 500
@@ -51,6 +51,11 @@ ON CONFLICT (agent_id, import_key) WHERE import_key IS NOT NULL DO NOTHING RETUR
 FIND = f"""SELECT id, {", ".join(FACT_COLUMNS)} FROM skills_app_skillinvocation
 WHERE uid = %s AND agent_id = %s"""  # noqa: S608 - column names of our own
 
+SESSION = "SELECT id FROM sessions_app_session WHERE id = %s"
+SESSION_OF = """SELECT s.id FROM sessions_app_session s
+JOIN skills_app_skillinvocation i ON i.session_id = s.id WHERE i.uid = %s AND i.agent_id = %s
+FOR KEY SHARE OF s"""
+
 FINISH = """UPDATE skills_app_skillinvocation SET state = %s, error_type = %s, follow_up_actions = %s,
 finished_at = %s, duration_us = %s WHERE id = %s RETURNING id"""
 
@@ -58,8 +63,21 @@ finished_at = %s, duration_us = %s WHERE id = %s RETURNING id"""
 def start(caller: Caller, use: Use, vector: Vector | None) -> UUID:
     """Runs inside `commit`. The vector is made before, while nobody waits for the database."""
     uid = time_ordered_id()
+    _hold_all([use.session_pk])
     _insert(caller.agent_id, uid, use, vector)
     return uid
+
+
+def _hold(sessions: Iterable[int | None]) -> bool:
+    """Nobody erases them until the end of the transaction; whether they all are there. Sessions are locked
+    before invocations and these before counts, by everyone: two that meet never wait in a circle."""
+    found = [rows(SESSION + sharing(), [pk]) for pk in sorted({pk for pk in sessions if pk is not None})]
+    return all(found)
+
+
+def _hold_all(sessions: Iterable[int | None]) -> None:
+    if not _hold(sessions):
+        raise NotFound("There is no such session.")
 
 
 def _insert(agent_id: int, uid: UUID, use: Use, vector: Vector | None) -> bool:
@@ -85,6 +103,8 @@ def complete(
     now: datetime,
 ) -> None:
     """Runs inside `commit`. The server measures the duration unless it is told one."""
+    if sharing():
+        rows(SESSION_OF, [uid, caller.agent_id])
     found = rows(FIND + locking(), [uid, caller.agent_id])
     if not found:
         raise NotFound("There is no such invocation.")
@@ -115,8 +135,14 @@ def abandon_step(now: datetime) -> int:
 
 def _abandon(limit: datetime, now: datetime) -> int:
     late = SkillInvocation.objects.filter(state=State.RUNNING, invoked_at__lt=limit).order_by("invoked_at")
+    chosen = dict(late.values_list("pk", "session_id")[:BATCH])
+    _hold(chosen.values())
     # Whoever finishes one of them right now has it: it is passed over.
-    found = list(late.select_for_update(skip_locked=True, of=("self",)).values("pk", *FACT_COLUMNS)[:BATCH])
+    found = list(
+        SkillInvocation.objects.filter(pk__in=chosen, state=State.RUNNING)
+        .select_for_update(skip_locked=True, of=("self",))
+        .values("pk", *FACT_COLUMNS)
+    )
     pks = [row["pk"] for row in found]
     SkillInvocation.objects.filter(pk__in=pks).update(state=State.ABANDONED, finished_at=now)
     rollups.count([fact_of(row | {"state": str(State.ABANDONED)}) for row in found])
@@ -128,10 +154,16 @@ def bring_in(caller: Caller, uses: Sequence[Use]) -> int:
     were new. Each needs an `import_key` (`import_key_of`)."""
     made = vectors.at_once([use.user_query for use in uses])
 
+    # In one order, whoever brings them: those that two bring at once wait for each other one way.
+    ordered = sorted(
+        zip(uses, made, strict=True), key=lambda pair: (pair[0].invoked_at, pair[0].import_key or "")
+    )
+
     def work() -> int:
+        _hold_all(use.session_pk for use in uses)
         facts = [
             _fact(caller.agent_id, use)
-            for use, vector in zip(uses, made, strict=True)
+            for use, vector in ordered
             if _insert(caller.agent_id, time_ordered_id(), use, vector)
         ]
         rollups.count(facts)

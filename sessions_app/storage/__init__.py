@@ -1,6 +1,7 @@
 """The statements that differ between SQLite and PostgreSQL: one small back end each, one interface."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
@@ -19,6 +20,9 @@ __all__ = ["Reading", "Storage", "Stored", "storage"]
 class Storage(Protocol):
     def rows(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
         """What a statement of our own finds: prepared once, and past Django's cursor, which costs as much."""
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Whatever is read inside is of one moment, among any writers; none of them waits for it."""
 
     def versions(self, *tables: str) -> str:
         """An expression that changes with every change of the rows of these tables; empty where a look-up

@@ -1,11 +1,12 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache, reduce
 from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Q
 
 from sessions_app.access import Proof
@@ -94,6 +95,16 @@ class PostgresStorage:
         database.ensure_connection()
         with database.wrap_database_errors:
             return prepared.rows(database.connection, statement, parameters)
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        database = connections[DEFAULT_DB_ALIAS]
+        if database.in_atomic_block:
+            yield
+            return
+        with transaction.atomic(), database.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
 
     def size(self) -> int:
         """Bytes of the database on disk."""

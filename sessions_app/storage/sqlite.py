@@ -1,5 +1,6 @@
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache, reduce
 from operator import or_
@@ -61,6 +62,20 @@ class SqliteStorage:
             # The driver keeps the statements that it has prepared.
             found: list[Any] = database.connection.execute(_own_marks(statement), parameters).fetchall()
         return found
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        database = connections[DEFAULT_DB_ALIAS]
+        if database.in_atomic_block:
+            yield
+            return
+        database.ensure_connection()
+        # Past Django, whose transactions are those of writers.
+        database.connection.execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            database.connection.rollback()
 
     def size(self) -> int:
         """Bytes of the database on disk."""

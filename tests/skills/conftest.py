@@ -6,7 +6,7 @@ import pytest
 import time_machine
 
 from skills_app import nearest
-from skills_app.rollups import recount
+from skills_app.recounting import recount
 from tests.conftest import Api, said
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

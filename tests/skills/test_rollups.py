@@ -16,7 +16,7 @@ from sessions_app.access import Caller
 from sessions_app.commits import commit
 from sessions_app.models import Agent, Session
 from sessions_app.sessions import erase
-from skills_app import durations, metrics, rollups, tracking
+from skills_app import durations, metrics, recounting, tracking
 from skills_app.models import SkillInvocation, SkillRollup
 from skills_app.selection import Selection
 from skills_app.tracking import Use
@@ -53,7 +53,7 @@ class RandomHistories(TestCase):
         history = History()
         for step in steps:
             getattr(history, step[0])(*step[1:])
-        assert rollups.recount(history.caller.agent_id) == []
+        assert recounting.recount(history.caller.agent_id) == []
         history.check()
 
 
@@ -128,13 +128,14 @@ setattr(History, "import", History.imports)
 @given(st.lists(st.integers(0, 10**13), min_size=1, max_size=60), st.sampled_from([0.5, 0.95]))
 def test_a_quantile_is_within_two_percent(values: list[int], share: float) -> None:
     halves = values[::2], values[1::2]
-    counted = [durations.merged({}, {}), {}]
+    counted: list[durations.Histogram] = [{}, {}]
     for place, half in enumerate(halves):
         for value in half:
-            counted[place] = durations.merged(counted[place], {durations.class_of(value): 1})
+            durations.add_to(counted[place], {durations.class_of(value): 1})
     rank = max(1, -(-len(values) * round(share * 100) // 100))
     exact = sorted(values)[rank - 1] / 1e6
-    found = durations.quantile(durations.merged(*counted), share)
+    durations.add_to(counted[0], counted[1])
+    found = durations.quantile(counted[0], share)
     assert found == pytest.approx(exact, rel=0.0201, abs=0.001)
     assert durations.quantile({}, share) is None
 

@@ -16,7 +16,7 @@ from gateway_app.models import Delivery, Identity, Person, PersonErasure
 from sessions_app.models import Agent, Message, SearchPage, SearchVector, Session
 from sessions_app.search.postings import read_page
 from skills_app.models import QueryVector, SkillInvocation
-from skills_app.rollups import recount
+from skills_app.recounting import recount
 from tests.conftest import Api, said
 from tests.search.corpus import feed, searched
 from tests.search.test_semantic import embed

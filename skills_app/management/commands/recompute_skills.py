@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sessions_app.commits import commit
 from sessions_app.models import Agent
-from skills_app import rollups
+from skills_app import recounting
 
 MOST_SHOWN = 50
 
@@ -29,9 +29,9 @@ class Command(BaseCommand):
         self.stdout.write(f"{found} differences{', repaired' if found else ''}.")
 
     def _agent(self, agent: Agent, *, repair: bool) -> int:
-        differences = rollups.recount(agent.pk)
+        differences = recounting.recount(agent.pk)
         for line in differences[:MOST_SHOWN]:
             self.stdout.write(f"{agent.name}: {line}")
         if differences and repair:
-            commit(lambda: rollups.rebuild(agent.pk))
+            commit(lambda: recounting.rebuild(agent.pk))
         return len(differences)
