@@ -13,6 +13,7 @@ import orjson
 from gateway_app.models import Lease
 from gateway_app.reset_rules import Chosen, Decision, Policy, choose, decide
 from sessions_app.access import Resets
+from sessions_app.episodes import Ending
 from sessions_app.models import Agent, Session
 from sessions_app.objects import is_subject_to_resets, utc
 from sessions_app.sessions import row_of
@@ -46,6 +47,14 @@ class ResetOutlook:
         until = session["leased_until"]
         return self.decide(session, {} if until is None else {"": utc(until)})
 
+    def ending(self, session: Mapping[str, Any]) -> Ending | None:
+        """What a policy that is due ends it with."""
+        decision = self.look(session)
+        if decision.reason is None:
+            return None
+        kept = {"policy": policy_shown(self.chosen(session)), "reasons": decision.reasons}
+        return Ending(decision.reason, orjson.dumps(kept).decode())
+
     def next_at(self, session: Mapping[str, Any]) -> datetime | None:
         return self.look(session).next_at
 
@@ -55,6 +64,19 @@ class ResetOutlook:
         for session, name in live.order_by("name").values_list("session_id", "name"):
             names[session].append(name)
         return names
+
+
+def policy_shown(chosen: Chosen | None) -> dict[str, Any] | None:
+    if chosen is None:
+        return None
+    policy = chosen.policy
+    return {
+        "origin": chosen.origin,
+        "mode": policy.mode,
+        "idle_minutes": policy.idle_minutes,
+        "at_hour": policy.at_hour,
+        "timezone": policy.zone.key,
+    }
 
 
 def check_at(resets: Resets, session: Session) -> datetime | None:

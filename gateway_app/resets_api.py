@@ -51,7 +51,9 @@ def reopen_session(request: HttpRequest, session_id: str) -> HttpResponse:
 @router.get("/sessions/{session_id}/reset-decision", response=answers({200: schemas.DecisionOut}))
 @requires("read")
 def explain_decision(request: HttpRequest, session_id: str) -> HttpResponse:
-    """Which policy applies, what holds of it now, what stands in its way, and when it is due."""
+    """Which policy applies, what holds of it now, what stands in its way, and when it is due.
+
+    Of an ended session: the policy that ended it, and all that held then."""
     return json_answer(explaining.explain(caller(request), parse_uid(session_id)))
 
 

@@ -58,14 +58,18 @@ class AppliedPolicy(Schema):
 
 class DecisionOut(Schema):
     policy: AppliedPolicy | None = Field(
-        description="The one that applies; null: no policy ends the session."
+        description="The one that applies, or that ended the session; null: no policy ends the session."
     )
     last_activity_at: datetime
     reset: bool = Field(description="Whether the next resolve or sweep ends the session.")
     reason: str | None
-    reasons: list[str] = Field(description="All that hold, also where a lease stands in their way.")
+    reasons: list[str] = Field(
+        description="All that hold, even if a lease stands in their way; or that held when a policy ended it."
+    )
     blocked_by: list[str]
     next_reset_at: datetime | None
+    ended_at: datetime | None
+    end_reason: str | None
 
 
 class LeaseIn(Given):

@@ -14,10 +14,12 @@ from gateway_app.sources import Source
 from sessions_app.access import Caller
 from sessions_app.consolidation import ON_RESET, unqueue
 from sessions_app.entries import FUTURE
-from sessions_app.episodes import ASKED, SWITCHED, begin, end, end_one, open_session
+from sessions_app.episodes import ASKED, SWITCHED, Ending, begin, end, end_one, open_session
 from sessions_app.models import Agent, Session
 from sessions_app.problems import Conflict
 from sessions_app.sessions import find, row_of, shown
+
+REOPENED = ("ended_at", "end_reason", "end_decision", "active_at", "updated_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ def resolve(caller: Caller, source: Source, *, force_new: bool, touch: bool, now
     """Runs inside `commit`. The open session of the source, after whatever a policy or the caller ends."""
     key = key_of(caller, source)
     session, ended, created = open_session(caller, key), None, False
-    if session is not None and (reason := _reason(caller, session, force_new=force_new)):
-        end_one(session, reason, now)
+    if session is not None and (why := _ending(caller, session, force_new=force_new)):
+        end_one(session, why, now)
         session, ended = None, session
     if session is None:
         session, created = begin(caller, _new(caller, key, source, touch=touch, now=now), ended)
@@ -69,7 +71,7 @@ def reopen(caller: Caller, uid: UUID, now: datetime) -> Session:
     session = find(caller, uid, lock=True)
     if session.ended_at is None:
         return session
-    session.ended_at, session.end_reason = None, ""
+    session.ended_at, session.end_reason, session.end_decision = None, "", None
     session.active_at = session.updated_at = now
     while not _takes_over(caller, session, now):
         pass
@@ -85,14 +87,14 @@ def _takes_over(caller: Caller, session: Session, now: datetime) -> bool:
         end([current.pk], SWITCHED, now)
     try:
         with transaction.atomic():
-            session.save(update_fields=["ended_at", "end_reason", "active_at", "updated_at"])
+            session.save(update_fields=REOPENED)
     except IntegrityError:
         return False
     return True
 
 
-def _reason(caller: Caller, session: Session, *, force_new: bool) -> str | None:
-    return ASKED if force_new else outlook(caller).look(row_of(session)).reason
+def _ending(caller: Caller, session: Session, *, force_new: bool) -> Ending | None:
+    return ASKED if force_new else outlook(caller).ending(row_of(session))
 
 
 def outlook(caller: Caller) -> ResetOutlook:

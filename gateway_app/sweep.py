@@ -11,7 +11,7 @@ from django.utils import timezone
 from gateway_app.models import Lease
 from gateway_app.reset_outlook import outlook_of
 from sessions_app.commits import commit
-from sessions_app.episodes import end
+from sessions_app.episodes import Ending, end
 from sessions_app.models import Agent, Session
 from sessions_app.objects import is_subject_to_resets
 from sessions_app.transcripts.placing import LOOK_AGAIN
@@ -73,18 +73,18 @@ def _settle(claimed: QuerySet[Session], now: datetime) -> int:
     """Ends each that is due, and notes for the others when to look again: never before that is it due."""
     rows: list[Row] = list(claimed.values(*COLUMNS)[:BATCH])
     agents = Agent.objects.in_bulk({row["agent_id"] for row in rows})
-    due: dict[str, list[int]] = {}
+    due: dict[Ending, list[int]] = {}
     later: list[Session] = []
     for row in rows:
-        decision = outlook_of(agents[row["agent_id"]], now).look(row)
-        if decision.reason is not None:
-            due.setdefault(decision.reason, []).append(row["pk"])
+        outlook = outlook_of(agents[row["agent_id"]], now)
+        if (why := outlook.ending(row)) is not None:
+            due.setdefault(why, []).append(row["pk"])
         elif not is_subject_to_resets(row):
             later.append(Session(pk=row["pk"], reset_check_at=now + LOOK_AGAIN))
-        elif decision.next_at != row["reset_check_at"]:
-            later.append(Session(pk=row["pk"], reset_check_at=decision.next_at))
-    for reason, pks in due.items():
-        end(pks, reason, now)
+        elif (next_at := outlook.next_at(row)) != row["reset_check_at"]:
+            later.append(Session(pk=row["pk"], reset_check_at=next_at))
+    for why, pks in due.items():
+        end(pks, why, now)
     Session.objects.bulk_update(later, ["reset_check_at"])
     return len(rows)
 

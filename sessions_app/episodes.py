@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import DateTimeField, F, Value
 from django.db.models.functions import Greatest
@@ -15,16 +15,26 @@ from sessions_app.sessions import of, row_of
 
 # Why a policy ends a session. Whatever else is the reason, somebody asked for it.
 BY_POLICY = frozenset({"idle", "daily", "all"})
-ASKED, SWITCHED = "reset", "switched"
 
 
-def end(session_pks: Sequence[int], reason: str, now: datetime) -> int:
+class Ending(NamedTuple):
+    """Why a session ends: in a word and, where a policy ends it, with all that this rested on, as JSON."""
+
+    reason: str
+    decision: str | None = None
+
+
+ASKED, SWITCHED = Ending("reset"), Ending("switched")
+
+
+def end(session_pks: Sequence[int], why: Ending, now: datetime) -> int:
     """Runs inside `commit`. Ends those that are still open, for the first reason stands; says how many."""
     # Requests wait for each other: one of an earlier time may end what a later one began.
     ended_at = Greatest(F("created_at"), Value(now, DateTimeField()))
     ended = Session.objects.filter(pk__in=session_pks, ended_at__isnull=True).update(
         ended_at=ended_at,
-        end_reason=reason,
+        end_reason=why.reason,
+        end_decision=why.decision,
         reset_check_at=None,
         leased_until=None,
         consolidate_check_at=None,
@@ -33,10 +43,10 @@ def end(session_pks: Sequence[int], reason: str, now: datetime) -> int:
     return ended
 
 
-def end_one(session: Session, reason: str, now: datetime) -> None:
+def end_one(session: Session, why: Ending, now: datetime) -> None:
     """Runs inside `commit`, on a locked session, which then knows its reason."""
-    end([session.pk], reason, now)
-    session.end_reason = reason
+    end([session.pk], why, now)
+    session.end_reason = why.reason
 
 
 def begin(caller: Caller, new: Session, after: Session | None = None) -> tuple[Session, bool]:

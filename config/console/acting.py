@@ -48,6 +48,11 @@ def _reset(caller: Caller, session: Session, given: Given, now: datetime) -> Don
     return Done("Reset: it has ended, and a new session of its key is open.", new.pk)
 
 
+def _reopen(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
+    commit(lambda: resolving.reopen(caller, session.uid, now))
+    return Done("Reopened: it is the open session of its key.", session.pk)
+
+
 def _condense(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
     commit(lambda: consolidation.queue([session.pk], ASKED, now))
     return Done("Queued to be condensed.", session.pk)
@@ -83,6 +88,7 @@ ACTIONS = {
     action.name: action
     for action in (
         Action("reset", "Reset", "It ends now; a new session of its key is opened.", _reset),
+        Action("reopen", "Reopen", "It goes on; the open session of its key ends.", _reopen),
         Action(
             "condense", "Condense", "What the window does not need any more becomes a summary.", _condense
         ),

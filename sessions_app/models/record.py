@@ -76,6 +76,8 @@ class Session(models.Model):
     active_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     end_reason = models.CharField(max_length=32, blank=True)
+    # Where a policy ended it: that policy and every reason that held, as JSON. Policies change; this stays.
+    end_decision = models.TextField(null=True, blank=True, editable=False)  # noqa: DJ001 - null is "nothing"
     # By uid, which is what callers see: a session is shown without a look at its neighbours.
     previous = models.ForeignKey(
         "self", on_delete=models.SET_NULL, to_field="uid", null=True, blank=True, related_name="successors"

@@ -160,6 +160,8 @@ def _session(
 
 
 def _made(caller: Caller, given: dict[str, Any], ref: str) -> Session:
+    # An archive may have been written before sessions kept why they ended.
+    given = {"end_decision": None, **given}
     columns = {name: given[name] for name in archive.SESSION_COLUMNS}
     columns |= {name: moment(columns[name], caller.zone) for name in archive.TIMES}
     # Another agent's session may have this id: what is that agent's stays so.

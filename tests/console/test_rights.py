@@ -1,5 +1,7 @@
 """Groups: who may look, who may act, and that a typed address opens nothing."""
 
+import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,8 +9,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from sessions_app.models import Message, Session
+from gateway_app import sweep
+from sessions_app.models import Agent, Message, Session
 from tests.conftest import Api
 
 from .conftest import Member
@@ -25,7 +29,7 @@ def act(client: Client, session: Session, action: str, **given: str) -> Any:
     return client.post(reverse("admin:console_act", args=[session.pk, action]), given)
 
 
-@pytest.mark.parametrize("action", ["reset", "condense", "retain", "end-lease", "erase"])
+@pytest.mark.parametrize("action", ["reset", "reopen", "condense", "retain", "end-lease", "erase"])
 def test_a_viewer_cannot_act_by_typing_an_address(member: Member, session: Session, action: str) -> None:
     viewer = member("viewer")
     before = Session.objects.values().get()
@@ -53,6 +57,31 @@ def test_who_acts_is_in_the_log_with_what_was_done(member: Member, session: Sess
     entry = LogEntry.objects.get()
     assert (str(entry.user), entry.object_repr) == ("a operator", "Lisbon")
     assert entry.change_message == "Reset: it has ended, and a new session of its key is open."
+
+
+def test_a_session_that_has_ended_is_opened_again(member: Member, session: Session) -> None:
+    operator = member("operator")
+    act(operator, session, "reset")
+    page: Any = operator.get(reverse("admin:sessions_app_session_change", args=[session.pk]))
+    assert reverse("admin:console_act", args=[session.pk, "reopen"]).encode() in page.content
+    act(operator, session, "reopen")
+    assert Session.objects.get(ended_at__isnull=True).pk == session.pk
+    assert Session.objects.get(ended_at__isnull=False).end_reason == "switched"
+
+
+def test_the_page_says_what_ended_a_session_or_will(member: Member, session: Session) -> None:
+    viewer = member("viewer")
+    page = reverse("admin:sessions_app_session_change", args=[session.pk])
+    long_ago = timezone.now() - timedelta(days=3)
+    place = {"platform": "telegram", "chat_type": "dm", "active_at": long_ago, "reset_check_at": long_ago}
+    Session.objects.filter(pk=session.pk).update(**place)
+    assert "due: idle, daily" in viewer.get(page).content.decode()
+    policy = ["telegram", "", "all", 10_000, 4, ""]
+    Agent.objects.update(reset_policies=json.dumps([policy]))
+    assert "holds: daily" in viewer.get(page).content.decode()
+    Agent.objects.update(reset_policies="[]")
+    assert sweep.step(timezone.now()) == 1
+    assert "held then: idle, daily" in viewer.get(page).content.decode()
 
 
 def test_a_session_is_erased_only_with_the_word(member: Member, session: Session) -> None:

@@ -215,6 +215,8 @@ def test_a_decision_is_explained(policy: Policy, resolve: Resolve, clock: Clock,
         "reasons": ["idle"],
         "blocked_by": ["import"],
         "next_reset_at": "2026-05-02T12:00:00+00:00",
+        "ended_at": None,
+        "end_reason": None,
     }
     api.send("DELETE", f"/sessions/{session}/leases/import")
     assert explain(api, session)["next_reset_at"] == "2026-05-02T02:00:00+00:00"
@@ -229,6 +231,41 @@ def test_an_ended_session_has_nothing_to_decide(resolve: Resolve, api: Api, cloc
     clock.move(days=3)
     found = explain(api, session)
     assert (found["reset"], found["reasons"], found["next_reset_at"]) == (False, [], None)
+
+
+@pytest.mark.parametrize("by", ["resolve", "sweep"])
+def test_what_ended_a_session_is_explained_though_the_policy_has_changed(
+    by: str, policy: Policy, resolve: Resolve, *, clock: Clock, api: Api, sweep_all: Callable[[], int]
+) -> None:
+    policy("both", platform="telegram", idle_minutes=60)
+    session = resolve()["session"]["id"]
+    clock.to("2026-05-02 05:00")
+    if by == "resolve":
+        resolve(201)
+    else:
+        sweep_all()
+    policy("none", platform="telegram")
+    clock.move(days=1)
+    assert explain(api, session) == {
+        "policy": {
+            "origin": "platform",
+            "mode": "both",
+            "idle_minutes": 60,
+            "at_hour": 4,
+            "timezone": "UTC",
+        },
+        "last_activity_at": "2026-05-01T12:00:00+00:00",
+        "reset": False,
+        "reason": None,
+        "reasons": ["idle", "daily"],
+        "blocked_by": [],
+        "next_reset_at": None,
+        "ended_at": "2026-05-02T05:00:00+00:00",
+        "end_reason": "idle",
+    }
+    api.post(f"/sessions/{session}/reopen")
+    again = explain(api, session)
+    assert (again["policy"]["mode"], again["reasons"], again["end_reason"]) == ("none", [], None)
 
 
 def test_a_stranger_gets_no_explanation(resolve: Resolve, stranger: Api) -> None:

@@ -213,7 +213,11 @@ def archive(api: Api, admin: Api, bring_in: Import, tmp_path: Path) -> Path:
     api.post(f"/sessions/{session}/rewind", {"to_seq": 4})
     api.post(f"/sessions/{session}/reset")
     Session.objects.filter(uid=session).update(
-        summary="sum", consolidated_through=2, carried="before", unconsolidated_tokens=3
+        summary="sum",
+        consolidated_through=2,
+        carried="before",
+        unconsolidated_tokens=3,
+        end_decision='{"policy":null,"reasons":["idle"]}',
     )
     path = tmp_path / "archive.jsonl"
     call_command("export_transcripts", "daybook", str(path), verbosity=0)
@@ -252,6 +256,18 @@ def test_an_archive_goes_to_another_agent_without_touching_the_first(archive: Pa
     assert {row["uid"] for row in rows("other")[0]}.isdisjoint(row["uid"] for row in before[0])
     linked = Session.objects.filter(agent__name="other", previous__isnull=False)
     assert {one.previous.agent.name for one in linked if one.previous} == {"other"}
+
+
+def test_an_archive_from_before_sessions_kept_why_they_ended_is_read(archive: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.jsonl"
+    lines = [orjson.loads(line) for line in archive.read_bytes().splitlines()]
+    for line in lines:
+        line.get("session", {}).pop("end_decision", None)
+    old.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    assert import_path(acting_for(agent_named("other"), NOW), "daybook", old, NOW).shown()["skipped"] == 0
+    brought = rows("other")[0]
+    assert len(brought) == len(rows("main")[0])
+    assert {row["end_decision"] for row in brought} == {None}
 
 
 def test_an_archive_that_was_cut_off_says_so(archive: Path, caller: Caller, tmp_path: Path) -> None:
