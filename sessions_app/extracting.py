@@ -4,6 +4,7 @@ Deterministic: the same conversation gives the same points, on any machine.
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -11,26 +12,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sessions_app.points import Point
-from sessions_app.sentences import ASSISTANT, OPEN, USER, Sentence
+from sessions_app.sentences import ASSISTANT, ERROR, OPEN, USER, Sentence
 from sessions_app.tokens import estimate
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]
+# By whom, and what: the same key says the same.
+Key = tuple[str, str]
 
 # So many are looked at closely; a conversation of any length costs no more than this.
 CANDIDATES = 600
+MOST_KEPT = 12_000
 GRAMS = 3
 GRAM_PLACES = 512
 CENTRAL = 1.0
-ALIKE = 0.72
+# Above it two say the same. Below it, what is like something chosen already weighs less by as much.
+ALIKE = 0.75
+RELATED = 0.35
+REPETITION = 2.0
+# A request and its answer have words in common, and both are wanted.
+OF_ANOTHER = 0.6
 REPEATED = 0.25
+# Of each token: what says as much in fewer words leaves room for more.
+COST = 0.006
+LEAST_WEIGHT = 0.7
+# Whether there is anything else is a question that nobody waits for an answer to.
+ASKED_IN_EARNEST = 0.2
 
 
 def choose(sentences: Iterable[Sentence], most: int, embed: Embed | None) -> list[Point]:
     """At most so many tokens of points, in order."""
     found = _open_questions(_once(sentences))
-    candidates = sorted(found, key=lambda one: (-one.weight, -one.seq))[:CANDIDATES]
-    candidates.sort(key=lambda one: one.seq)
+    heaviest = sorted(range(len(found)), key=lambda place: (-found[place].weight, -place))[:CANDIDATES]
+    candidates = [found[place] for place in sorted(heaviest)]
     if not candidates:
         return []
     vectors = meanings([one.text for one in candidates], embed)
@@ -52,27 +66,44 @@ def meanings(texts: Sequence[str], embed: Embed | None) -> Vectors:
 
 
 def _once(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """What has a shape is kept the first time, with how often it came; a sentence said twice, once."""
-    kept: dict[tuple[str, str], Sentence] = {}
-    times: dict[tuple[str, str], int] = {}
+    """What has a shape is kept the first time, with how often it came; a sentence said twice, once.
+
+    A failed call that was recorded as an error too is told as the error, which says where it was.
+    """
+    kept: dict[Key, Sentence] = {}
+    times: Counter[Key] = Counter()
     for one in sentences:
         key = (one.label, one.shape or one.text.casefold())
-        times[key] = times.get(key, 0) + 1
         kept.setdefault(key, one)
+        times[key] += bool(one.shape)
+        if len(kept) > MOST_KEPT:
+            kept = _heaviest(kept)
+    errors = {shape for label, shape in times if label == ERROR}
     return [
         one
-        if times[key] == 1 or not one.shape
+        if times[key] < 2
         else replace(one, text=f"{one.text} ({times[key]} times)", weight=one.weight + REPEATED * times[key])
         for key, one in kept.items()
+        if not one.shape or one.label == ERROR or one.shape not in errors
     ]
 
 
+def _heaviest(kept: dict[Key, Sentence]) -> dict[Key, Sentence]:
+    """Half of them, still in order: a conversation may be longer than the memory of this machine."""
+    places = sorted(enumerate(kept), key=lambda item: (-kept[item[1]].weight, -item[0]))[: MOST_KEPT // 2]
+    return {key: kept[key] for _, key in sorted(places)}
+
+
 def _open_questions(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """What a user asked behind the last thing that an assistant said has no answer yet."""
-    last = max((one.seq for one in sentences if one.label == ASSISTANT), default=0)
+    """What a user asked behind the last thing that an assistant said has no answer yet; nor has what the
+    assistant asked last, where nobody said anything behind it."""
+    answered = max((one.seq for one in sentences if one.label == ASSISTANT), default=0)
+    last = max((one.seq for one in sentences if one.label in (USER, ASSISTANT)), default=0)
     return [
-        replace(one, label=OPEN, weight=one.weight + 1.0)
-        if one.label == USER and one.question and one.seq > last
+        replace(one, label=one.label + OPEN, weight=one.weight + 1.0)
+        if one.question
+        and one.weight >= ASKED_IN_EARNEST
+        and (one.seq > answered if one.label == USER else one.seq == last)
         else one
         for one in sentences
     ]
@@ -92,18 +123,27 @@ def _weighed(candidates: Sequence[Sentence], vectors: Vectors) -> NDArray[np.flo
 def _picked(
     candidates: Sequence[Sentence], vectors: Vectors, weights: NDArray[np.float64], most: int
 ) -> set[int]:
-    chosen: list[int] = []
+    """The heaviest first, each time seen beside what was chosen before."""
+    costs = np.array([estimate(f"- {one.label}: {one.text}") + 1 for one in candidates])
+    weights = weights - COST * costs
+    chosen: set[int] = set()
+    speakers = np.array([one.label for one in candidates])
+    likeness = repeated = np.zeros(len(candidates), np.float64)
+    open_to = np.ones(len(candidates), bool)
     left = most
-    for place in sorted(range(len(candidates)), key=lambda place: (-weights[place], place)):
-        one = candidates[place]
-        cost = estimate(f"- {one.label}: {one.text}") + 1
-        if cost > left or weights[place] <= 0.5:
-            continue
-        if chosen and float((vectors[chosen] @ vectors[place]).max()) > ALIKE:
-            continue
-        chosen.append(place)
-        left -= cost
-    return set(chosen)
+    while True:
+        worth = weights - REPETITION * np.maximum(repeated - RELATED, 0)
+        open_to &= (costs <= left) & (likeness <= ALIKE) & (worth > LEAST_WEIGHT)
+        if not open_to.any():
+            return chosen
+        # The first of equals: the order is the conversation's.
+        place = int(np.where(open_to, worth, -np.inf).argmax())
+        chosen.add(place)
+        open_to[place] = False
+        left -= int(costs[place])
+        near = (vectors @ vectors[place]).astype(np.float64).round(4)
+        likeness = np.maximum(likeness, near)
+        repeated = np.maximum(repeated, np.where(speakers == speakers[place], near, near * OF_ANOTHER))
 
 
 def _grams(texts: Sequence[str]) -> Vectors:

@@ -83,13 +83,7 @@ def _spoken(seq: int, kind: str, role: str, body: str, extra: str | None) -> Spo
     if kind == "message":
         return Spoken(seq, kind, role, text_of(entry.get("content"))[:LONGEST], entry.get("name") or "")
     if kind == "tool_call":
-        return Spoken(seq, kind, "", _result(entry.get("result")), entry["tool"])
+        result = entry.get("result")
+        return Spoken(seq, kind, "", "" if result is None else shown(result)[:LONGEST], entry["tool"])
     text, detail = ("error", "context") if kind == "error" else ("decision", "rationale")
     return Spoken(seq, kind, "", entry[text][:LONGEST], detail=(entry.get(detail) or "")[:LONGEST])
-
-
-def _result(result: Any) -> str:
-    """The message of a failure that comes as an object; else the result itself."""
-    if isinstance(result, dict) and isinstance(result.get("error"), str):
-        return f"error: {result['error']}"[:LONGEST]
-    return "" if result is None else shown(result)[:LONGEST]

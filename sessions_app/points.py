@@ -12,9 +12,9 @@ from sessions_app.tokens import estimate
 
 # In tokens, of a whole session's summary.
 MOST_TOKENS = 1000
-LEAST_TOKENS = 120
+LEAST_TOKENS = 160
 # Of what is condensed: a summary that is nearly as long as its subject is none.
-SHARE = 3
+SHARE = 0.45
 # What was kept before weighs less each time, so that room is made for what is new.
 FADING = 0.85
 
@@ -34,19 +34,23 @@ class Point:
 
 def room(tokens: int) -> int:
     """How long a summary of so many tokens may be."""
-    return min(MOST_TOKENS, max(LEAST_TOKENS, tokens // SHARE))
+    return min(MOST_TOKENS, max(LEAST_TOKENS, int(tokens * SHARE)))
 
 
 def merged(earlier: Sequence[Point], new: Sequence[Point], most: int) -> list[Point]:
-    """The weightiest that fit, in the order of the record."""
-    faded = [replace(point, weight=point.weight * FADING) for point in earlier]
-    kept: list[Point] = []
+    """The weightiest that fit, in the order of the record, which is the one that they come in."""
+    points = [*(replace(point, weight=point.weight * FADING) for point in earlier), *new]
+    kept: list[int] = []
     left = most
-    for point in sorted([*faded, *new], key=lambda point: (-point.weight, -point.seq)):
-        if (cost := estimate(point.line) + 1) <= left:
-            kept.append(point)
+    for place in sorted(range(len(points)), key=lambda place: (-points[place].weight, -place)):
+        if (cost := estimate(points[place].line) + 1) <= left:
+            kept.append(place)
             left -= cost
-    return sorted(kept, key=lambda point: point.seq)
+    return [points[place] for place in sorted(kept)]
+
+
+def settled(points: Iterable[Point], mark: str) -> list[Point]:
+    return [replace(point, label=point.label.removesuffix(mark)) for point in points]
 
 
 def written(points: Iterable[Point]) -> str:

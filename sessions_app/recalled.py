@@ -5,11 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sessions_app.passages import width
+
 # What an agent marks as such: `"metadata": {"recalled": true}`.
 MARK = "recalled"
 # Short lines are said by chance.
 SHORTEST = 24
-_LABEL = re.compile(r"^(?:[-*+>]\s+)*(?:[\w ]{1,40}: )?")
+_LABEL = re.compile(r"^(?:[-*+>]\s+)*(?:[\w ,]{1,40}: )?")
 _SPACE = re.compile(r"\s+")
 
 
@@ -18,11 +20,15 @@ class Recalled:
 
     def __init__(self, *texts: str) -> None:
         self._lines = {
-            found for text in texts for line in text.splitlines() if len(found := folded(line)) >= SHORTEST
+            found for text in texts for line in text.splitlines() if width(found := folded(line)) >= SHORTEST
         }
 
     def __contains__(self, sentence: object) -> bool:
         return isinstance(sentence, str) and folded(sentence) in self._lines
+
+    def without(self, text: str) -> str:
+        """What is new of a text, line by line."""
+        return "\n".join(line for line in text.splitlines() if line not in self)
 
 
 def folded(line: str) -> str:

@@ -196,7 +196,7 @@ def _lines(spoken: Iterable[Spoken], known: Recalled) -> Iterator[str]:
         longest = (
             CHARACTERS_OF_A_RESULT if one.role == "tool" or one.kind == "tool_call" else CHARACTERS_A_MESSAGE
         )
-        text = "\n".join(line for line in one.text[:longest].splitlines() if line not in known).strip()
+        text = known.without(one.text[:longest]).strip()
         if text:
             who = one.role or one.kind
             detail = f" ({one.detail[:500]})" if one.detail else ""

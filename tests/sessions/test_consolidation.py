@@ -62,13 +62,10 @@ def test_asked_for_it_condenses_everything_before_the_newest_user_turn(api: Api)
     assert made["summary"].splitlines() == [
         "- User: Please book a hotel in Lisbon for the 3rd of May.",
         "- Error: timeout after 10 s (hotel search)",
-        "- Assistant: The search failed because the server was too slow.",
-        "- Assistant: I found the Hotel Aurora for 90 euros.",
+        f"- Assistant: {TRIP[3]['content']}",
         "- Decided: Hotel Aurora (because: the user wants it cheap)",
     ]
-    assert [point["message_id"] for point in made["points"]] == [
-        f"{session}.{seq}" for seq in (1, 3, 4, 4, 5)
-    ]
+    assert [point["message_id"] for point in made["points"]] == [f"{session}.{seq}" for seq in (1, 3, 4, 5)]
     window = api.window(session)
     assert window["summary"] == made["summary"]
     # Eight messages would reach further back than the session does.
@@ -160,7 +157,7 @@ def test_a_reset_condenses_everything_and_hands_it_over(api: Api) -> None:
     assert run_due() == 1
     [made] = Consolidation.objects.all()
     assert (made.trigger, made.through_seq) == ("reset", 6)
-    assert "- Open question: Great, and is breakfast included?" in made.summary.splitlines()
+    assert "- User, open question: Great, and is breakfast included?" in made.summary.splitlines()
     assert api.window(new)["summary"] == f"From earlier sessions:\n{made.summary}"
     assert said(api.get(f"/sessions/{new}/context"))["previous"]["summary"] == made.summary
 
