@@ -31,5 +31,5 @@ def search_everything(request: HttpRequest, query: Query[SearchQuery]) -> HttpRe
 def search_for_prompt(request: HttpRequest, query: Query[HistoryLinesQuery]) -> HttpResponse:
     """The same as plain text, for an agent's prompt: newest first, a line for each message."""
     who = caller(request)
-    asked = Asked(query.q, "text", Filters(role=query.role), False, query.limit, query.cursor)
+    asked = Asked(query.q, "text", Filters(role=query.role), None, query.limit, query.cursor)
     return HttpResponse(lines(query.q, found(who, asked)), content_type="text/plain; charset=utf-8")

@@ -137,7 +137,7 @@ def saying(term: str) -> set[int]:
     """Sessions in which it was said, by the newest messages that are found of each agent."""
     if len(term) > MOST_CHARACTERS:
         return set()
-    asked = Asked(term, "text", Filters(include_hidden=True), False, SAID)
+    asked = Asked(term, "text", Filters(include_hidden=True), "newest", SAID)
     agents = Agent.objects.order_by("pk")[:AGENTS]
     return set().union(*(sessions_with(reader_of(agent), asked) for agent in agents))
 

@@ -230,6 +230,8 @@ class Message(models.Model):
                 fields=["session", "kind", "seq"], condition=~Q(kind="message"), name="message_other_kinds"
             ),
             models.Index(fields=["agent", "created_at", "id"], name="message_newest"),
+            # What a count of what was searched leaves out.
+            models.Index(fields=["agent", "id"], condition=~Q(hidden_by=""), name="message_hidden"),
             models.Index(
                 fields=["agent", "kind", "created_at"],
                 condition=Q(kind__in=["tool_call", "error", "decision"]) & ~Q(hidden_by="erased"),

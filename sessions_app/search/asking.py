@@ -8,11 +8,9 @@ from sessions_app import sessions
 from sessions_app.access import Caller
 from sessions_app.problems import invalid
 from sessions_app.search.filters import Filters
-from sessions_app.search.find import Asked
+from sessions_app.search.hits import BY_MEANING, Asked
 from sessions_app.search.periods import moment_of
 from sessions_app.sessions import UID
-
-BY_MEANING = ("semantic", "hybrid")
 
 
 def asked_of(caller: Caller, query: Any, now: datetime) -> Asked:
@@ -31,8 +29,7 @@ def asked_of(caller: Caller, query: Any, now: datetime) -> Asked:
         exclude_sessions=_numbers(caller, _named(query.exclude_session)),
         include_hidden=query.include_hidden,
     )
-    by_rank = query.sort == "rank" or query.mode in BY_MEANING
-    return Asked(query.q, query.mode, filters, by_rank, query.limit, query.cursor, query.context)
+    return Asked(query.q, query.mode, filters, query.sort, query.limit, query.cursor, query.context)
 
 
 def _sessions(caller: Caller, session: str | None, key: str | None) -> frozenset[int] | None:

@@ -1,9 +1,11 @@
 """From a query to the messages of a segment that may have it. The index narrows; the stored text decides."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sessions_app.search.filters import Filters
 from sessions_app.search.postings import Mask, Page, decode_mask
@@ -61,9 +63,11 @@ class Finder:
 
     def masks(self, segments: Sequence[Segment]) -> list[Mask]:
         """For each segment, which of its messages to look at; all of their pages are read at once."""
-        looks = {segment.id: list(self._pages(segment)) for segment in segments}
-        found = read(number for numbers in looks.values() for number in numbers)
-        return [self._mask(_Terms(segment, found)) for segment in segments]
+        return [self._mask(terms) for terms in self._read(segments)]
+
+    def _read(self, segments: Sequence[Segment]) -> list["_Terms"]:
+        found = read(number for segment in segments for number in self._pages(segment))
+        return [_Terms(segment, found) for segment in segments]
 
     def _pages(self, segment: Segment) -> Iterator[int]:
         for term in self._terms():
@@ -96,19 +100,44 @@ class Finder:
             mask &= ~terms.having(term)
         return mask
 
+    def weights(self, segments: Sequence[Segment]) -> list[NDArray[np.float32]]:
+        """For each message that may be found, how much of what was asked for it has, by how rare that is."""
+        read_now = self._read(segments)
+        everything = sum(segment.count for segment in segments)
+        found = [np.zeros(segment.count, np.float32) for segment in segments]
+        for atom in dict.fromkeys(atom for one in self._alternatives for atom in one.wanted):
+            masks = [self._having(atom, terms) for terms in read_now]
+            rare = math.log(1 + everything / (1 + sum(int(mask.sum()) for mask in masks)))
+            found = [
+                weight + mask.astype(np.float32) * np.float32(rare)
+                for weight, mask in zip(found, masks, strict=True)
+            ]
+        return [weight * self._mask(terms) for weight, terms in zip(found, read_now, strict=True)]
+
     def _alternative(self, one: Alternative, terms: "_Terms") -> Mask:
-        mask = np.ones(terms.count, np.bool_)
-        for atom in one.wanted:
-            needs = self._needs[atom]
-            for term in needs.terms:
-                mask &= terms.having(term)
+        if one.least:
+            counts = np.zeros(terms.count, np.int16)
+            for atom in one.wanted:
+                counts += self._having(atom, terms)
+            mask: Mask = counts >= one.least
+        else:
+            mask = np.ones(terms.count, np.bool_)
+            for atom in one.wanted:
+                mask &= self._having(atom, terms)
                 if not mask.any():
                     return mask
-            if needs.beginning:
-                mask &= terms.beginning(needs.beginning)
         for atom in one.unwanted:
             if self._needs[atom].exact:
                 mask &= ~terms.having(self._needs[atom].terms[0])
+        return mask
+
+    def _having(self, atom: Atom, terms: "_Terms") -> Mask:
+        needs = self._needs[atom]
+        mask = terms.beginning(needs.beginning) if needs.beginning else np.ones(terms.count, np.bool_)
+        for term in needs.terms:
+            if not mask.any():
+                break
+            mask &= terms.having(term)
         return mask
 
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import structlog
 from django.db import transaction
-from django.db.models import F
 
 from sessions_app.commits import commit
 from sessions_app.erasure import ERASED
 from sessions_app.models import Message, SearchErasure, SearchSegment, SearchVector, Session
 from sessions_app.objects import utc
 from sessions_app.search import segments
+from sessions_app.search.pending import pending_sessions
 from sessions_app.search.postings import MOST_DOCUMENTS, decode
 from sessions_app.search.segments import Indexed, Segment, Stale, microseconds
 from sessions_app.search.text import searched_text, tools_in
@@ -97,10 +97,6 @@ def _index_next(now: datetime) -> bool:
         log.info("search index: a batch was overtaken", messages=len(rows))
         segments.drop([number])
     return True
-
-
-def pending_sessions() -> Any:
-    return Session.objects.filter(last_seq__gt=F("searched_through"))
 
 
 def _ready_sessions() -> Any:

@@ -10,7 +10,7 @@ Signs alone (`%`, an emoji) are looked for as they stand, and so are Chinese, Ja
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
@@ -19,6 +19,7 @@ from sessions_app.search.words import IS_CJK, UNIT, fold, term_of, words
 MOST_CHARACTERS = 10_000
 # A pasted page is looked for by its first words.
 MOST_ATOMS = 48
+NAMED = re.compile(r"\w+(?:\+\+|#)")
 CHUNK = re.compile(r'(-?)"([^"]*)(?:"|\Z)|(\S+)')
 
 Span = tuple[int, int]
@@ -54,6 +55,10 @@ class Literal:
 
     text: str
 
+    @property
+    def typed(self) -> str:
+        return self.text
+
     def is_in(self, document: Document) -> bool:
         return self.text in document.folded
 
@@ -73,6 +78,8 @@ class Words:
 
     terms: tuple[str, ...]
     open_end: str = ""
+    # As they were typed.
+    typed: str = field(default="", compare=False)
 
     def is_in(self, document: Document) -> bool:
         if len(self.terms) == 1 and not self.open_end:
@@ -106,11 +113,13 @@ Atom = Literal | Words
 class Alternative:
     wanted: tuple[Atom, ...] = ()
     unwanted: tuple[Atom, ...] = ()
+    # So many of the wanted are enough; 0: it must be all of them.
+    least: int = 0
 
     def is_in(self, document: Document) -> bool:
-        return all(atom.is_in(document) for atom in self.wanted) and not any(
-            atom.is_in(document) for atom in self.unwanted
-        )
+        found = (atom.is_in(document) for atom in self.wanted)
+        enough = sum(found) >= self.least if self.least else all(found)
+        return enough and not any(atom.is_in(document) for atom in self.unwanted)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,8 @@ class Query:
     """One alternative is enough; without any, nothing is found."""
 
     alternatives: tuple[Alternative, ...] = ()
+    # Whoever quotes means it to the letter.
+    quoted: bool = False
 
     @cached_property
     def wanted(self) -> tuple[Atom, ...]:
@@ -155,7 +166,7 @@ def parse_words(typed: str) -> Query:
         elif chunk[3] != "AND" and len(wanted) + len(unwanted) < MOST_ATOMS:
             negative, atoms = _atoms(chunk)
             (unwanted if negative else wanted).extend(atom for atom in atoms if atom not in wanted)
-    return Query(tuple(alternatives[:MOST_ATOMS]))
+    return Query(tuple(alternatives[:MOST_ATOMS]), quoted='"' in typed)
 
 
 def _atoms(chunk: re.Match[str]) -> tuple[bool, list[Atom]]:
@@ -175,7 +186,12 @@ def _of(text: str, *, quoted: bool) -> list[Atom]:
         return list(_mixed(found))
     prefix = not quoted and folded.endswith("*") and folded[-2:-1].isalnum()
     terms = tuple(map(term_of, found))
-    return [Words(terms[:-1], found[-1]) if prefix else Words(terms)]
+    typed = " ".join(found)
+    if prefix:
+        return [Words(terms[:-1], found[-1], typed)]
+    # The signs of `c++` and `c#` belong to the word.
+    named = () if quoted else (Literal(name) for name in NAMED.findall(folded))
+    return [Words(terms, typed=typed), *named]
 
 
 def _mixed(found: Sequence[str]) -> Iterator[Atom]:

@@ -14,8 +14,9 @@ from sessions_app.embedding import Embedder, NoEmbeddings, Vectors, embedder
 from sessions_app.models import SearchVector
 from sessions_app.problems import Busy
 from sessions_app.search.filters import Filters
-from sessions_app.search.indexing import pending_sessions
-from sessions_app.search.reading import Found, Place, Reader, messages_by_number
+from sessions_app.search.pending import pending_sessions
+from sessions_app.search.reading import Reader
+from sessions_app.search.rows import Found, Place, messages_by_number
 from sessions_app.search.vectors import pending, unpacked
 
 # Of one agent, and of all agents that were asked for last; older messages are then found by words alone.

@@ -22,17 +22,28 @@ def tools_in(body: str) -> list[str]:
 
 
 def _parts(body: dict[str, Any]) -> Iterator[str]:
-    yield _content(body.get("content"))
+    content = _content(body.get("content"))
+    yield _unescaped(content) if body.get("role") == "tool" else content
     for field in TEXTS:
         yield body.get(field) or ""
     yield body.get("tool") or ""
     yield _json(body.get("args"))
-    yield _json(body.get("result"))
+    yield _unescaped(_json(body.get("result")))
     for call in body.get("tool_calls") or ():
         yield _name(call)
-        yield _json(call["function"].get("arguments"))
+        yield _unescaped(_json(call["function"].get("arguments")))
     if body.get("role") == "tool":
         yield body.get("name") or ""
+
+
+def _unescaped(text: str) -> str:
+    """Programs write JSON with `\\u5317` for what people read and look for as 北."""
+    if "\\u" not in text or text[:1] not in ("{", "["):
+        return text
+    try:
+        return _json(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _name(call: dict[str, Any]) -> str:

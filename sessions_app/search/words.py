@@ -7,12 +7,16 @@ from itertools import pairwise
 
 from sessions_app.search.stemming import stem
 
-# Scripts without spaces, and Korean, whose words carry their endings: compared character by character.
+# Scripts without spaces (Chinese, Japanese, Thai, Lao, Burmese, Khmer), and Korean, whose words carry their
+# endings: compared character by character.
 CJK = (
+    "\u0e01-\u0e4e\u0e81-\u0eda\u0edc-\u0eff\u1000-\u103f\u1050-\u108f\u1780-\u17d3\u17dc-\u17dd"
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u3105-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
 )
-UNIT = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
+# Vowels and other marks of many scripts, no letters to Python and part of the word to everybody else.
+MARKS = "".join(char for char in map(chr, range(0x300, 0x3000)) if unicodedata.category(char).startswith("M"))
+UNIT = re.compile(f"[{CJK}]|[^\\W_{CJK}](?:[^\\W_{CJK}]|[{MARKS}])*")
 RUN = re.compile(f"[{CJK}]+")
 IS_CJK = re.compile(f"[{CJK}]\\Z")
 LONGEST_TERM = 64

@@ -1,6 +1,7 @@
 """One record in many scripts, and ways to bring it into every state that the index can be in."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -64,11 +65,29 @@ RECORD: list[dict[str, Any]] = [
     {"role": "user", "content": "हिन्दी में नमस्ते और العربية مرحبا"},
 ]
 
+# Behind it, where every query is asked.
+WHOLE = [
+    *RECORD,
+    {"role": "user", "content": "สวัสดีครับ วันนี้อากาศดี, İstanbul ve Ağaç"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {
+                "id": "c2",
+                "type": "function",
+                "function": {"name": "lookup", "arguments": '{"city": "\\u5e83\\u5cf6"}'},
+            }
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c2", "name": "lookup", "content": '{"weather": "\\u96e8"}'},
+    {"kind": "decision", "decision": "我们上个月决定把报告写成文档", "rationale": "C# was refused"},
+]
 
-def record(api: Api) -> None:
+
+def record(api: Api, messages: Sequence[dict[str, Any]] = RECORD) -> None:
     """In two sessions, a minute apart; what was said first stands at the front."""
     sessions = [api.open("telegram:1"), api.open("cli")]
-    for number, message in enumerate(RECORD):
+    for number, message in enumerate(messages):
         at = (BEGIN + timedelta(minutes=number)).isoformat()
         api.append(sessions[number % 2], {**message, "created_at": at, "metadata": {"n": number}})
 
@@ -89,12 +108,17 @@ def numbers(answer: dict[str, Any]) -> list[int]:
     return [item["metadata"]["n"] for item in answer["items"]]
 
 
+def unescaped(text: str) -> str:
+    """JSON as people read it; the record has no other text with a backslash and a u."""
+    return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) if "\\u" in text else text
+
+
 def texts() -> Iterator[str]:
     """What of each message is searched, by rules of our own."""
-    for message in RECORD:
+    for message in WHOLE:
         parts = []
         content = message.get("content")
-        parts.append(content if isinstance(content, str) else "")
+        parts.append(unescaped(content) if isinstance(content, str) else "")
         if isinstance(content, list):
             parts = [block["text"] for block in content if "text" in block]
         parts += [message.get(name, "") for name in ("error", "context", "decision", "rationale", "tool")]
@@ -102,7 +126,7 @@ def texts() -> Iterator[str]:
             parts.append('{"query":"weather Lisbon"}')
         parts.append(message.get("result", ""))
         for call in message.get("tool_calls", ()):
-            parts += [call["function"]["name"], call["function"]["arguments"]]
+            parts += [call["function"]["name"], unescaped(call["function"]["arguments"])]
         if message.get("role") == "tool":
             parts.append(message["name"])
         yield "\n".join(part for part in parts if part)

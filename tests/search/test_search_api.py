@@ -8,7 +8,6 @@ import pytest
 import time_machine
 
 from sessions_app.models import Session
-from sessions_app.search.reading import SHORT_TAIL
 from tests.conftest import Api, said
 
 from .corpus import BEGIN, RECORD, feed, numbers, record, searched
@@ -215,6 +214,23 @@ def test_hidden_messages_are_found_only_when_asked_for(recorded: Api) -> None:
     assert [(hit["metadata"]["n"], hit["hidden"]) for hit in hits] == [(21, False), (1, False), (0, True)]
 
 
+def test_what_is_hidden_does_not_count_as_searched(recorded: Api) -> None:
+    assert recorded.post(f"/sessions/{recorded.open('telegram:1')}/clear").status_code == 200
+    told = {hidden: searched(recorded, "zzz", include_hidden=hidden)["searched"] for hidden in (False, True)}
+    assert {hidden: one["messages"] for hidden, one in told.items()} == {False: 12, True: 24}
+    assert told[False]["first_at"] == (BEGIN + timedelta(minutes=1)).isoformat()
+
+
+def test_an_order_by_rank_says_where_it_ends(recorded: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert searched(recorded, "database", sort="rank")["notes"] == []
+    monkeypatch.setattr("sessions_app.search.hits.RANKED", 2)
+    answer = searched(recorded, "database", sort="rank")
+    assert (sorted(numbers(answer)), answer["ranked_among"]) == ([1, 21], 2)
+    assert answer["notes"] == [
+        "The order is made among the newest 2 that were found; older ones are not shown."
+    ]
+
+
 def test_newest_is_by_the_time_of_the_message_not_of_its_arrival(api: Api) -> None:
     session = api.open()
     for n, day in enumerate([5, 1, 9, 3]):
@@ -230,9 +246,7 @@ def test_a_long_tail_is_searched_too(api: Api, monkeypatch: pytest.MonkeyPatch) 
     """The worker was down: everything behind the last batch is pending."""
     record(api)
     feed()
-    assert SHORT_TAIL > 100
-    monkeypatch.setattr("sessions_app.search.reading.SHORT_TAIL", 3)
-    monkeypatch.setattr("sessions_app.search.reading.AT_ONCE", 4)
+    monkeypatch.setattr("sessions_app.search.pending.AT_ONCE", 4)
     for n in range(100, 112):
         api.append(api.open("late"), {"role": "user", "content": f"database {n}", "metadata": {"n": n}})
     assert numbers(searched(api, "database")) == [*range(111, 99, -1), 21, 1, 0]
