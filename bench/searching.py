@@ -157,7 +157,7 @@ def _run(times: int) -> None:
     asked = classes()
     for turn in range(times + 1):
         for name, (mode, order, query) in asked.items():
-            one = Asked(query(), mode, Filters(), order == "rank", LIMIT)
+            one = Asked(query(), mode, Filters(), order, LIMIT)
             began = time.perf_counter()
             search(caller, one)
             # The first of each is for the caches.
