@@ -47,11 +47,15 @@ def tables_of(file: File) -> set[str]:
 
 
 def columns_of(database: sqlite3.Connection, table: str) -> list[str]:
-    """None for a view of that name, which may be anything."""
+    return list(types_of(database, table))
+
+
+def types_of(database: sqlite3.Connection, table: str) -> dict[str, str]:
+    """By column; none for a view of that name, which may be anything."""
     found = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
     if found.fetchone() is None:
-        return []
-    return [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
+        return {}
+    return {row[1]: row[2] for row in database.execute(f'PRAGMA table_info("{table}")')}
 
 
 def rows_of(

@@ -15,8 +15,8 @@ from sessions_app.transcripts.formats import (
     session_buddy,
     timmy,
 )
-from sessions_app.transcripts.lines import NotJson, json_fields, parsed
-from sessions_app.transcripts.records import File, Unreadable
+from sessions_app.transcripts.lines import BOM, NotJson, json_fields, parsed
+from sessions_app.transcripts.records import File, Unknown, Unreadable
 
 LOOKED_AT = 50
 LONGEST = 1024 * 1024
@@ -29,12 +29,33 @@ CLAUDE = frozenset({*claude_code.TITLES, "file-history-snapshot", "queue-operati
 def format_of(file: File) -> str:
     if is_database(file):
         return _of_database(file)
-    found = _of_document(file) if file.name.endswith(".json") else _of_lines(file)
-    if found is None:
-        found = _of_document(file) if file.name.endswith(".jsonl") else None
-    if found is None:
-        raise Unreadable("no format that is known here")
-    return found
+    first, second = _of_lines, _of_document
+    if file.name.endswith(".json"):
+        first, second = second, first
+    found = first(file) or second(file)
+    if found is not None:
+        return found
+    if file.path.stat().st_size == 0:
+        raise Unknown("there is nothing in it")
+    raise (
+        Unknown("no format that is known here")
+        if _is_json(file)
+        else Unreadable("it is neither JSON nor a database")
+    )
+
+
+def _is_json(file: File) -> bool:
+    """Another program's, and in order; else it is broken."""
+    with file.open() as stream:
+        lines = (stream.readline(LONGEST) for _ in range(LOOKED_AT))
+        if any(parsed(raw.removeprefix(BOM))[0] is not None for raw in lines):
+            return True
+    with file.open() as stream:
+        try:
+            next(json_fields(stream), None)
+        except NotJson:
+            return False
+    return True
 
 
 def _of_database(file: File) -> str:
@@ -43,14 +64,14 @@ def _of_database(file: File) -> str:
         return hermes.NAME
     if session_buddy.TABLE in tables:
         return session_buddy.NAME
-    raise Unreadable("a database of no program that is known here")
+    raise Unknown("a database of no program that is known here")
 
 
 def _of_lines(file: File) -> str | None:
     plain: list[dict[str, Any]] = []
     with file.open() as stream:
         for _ in range(LOOKED_AT):
-            raw = stream.readline(LONGEST)
+            raw = stream.readline(LONGEST).removeprefix(BOM)
             value = parsed(raw)[0] if raw.strip() else None
             if isinstance(value, dict):
                 if name := _of_line(value):

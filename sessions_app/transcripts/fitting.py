@@ -14,6 +14,8 @@ from sessions_app.entries import PROVIDER_FIELDS, ROLES
 from sessions_app.transcripts.times import moment, naive
 
 RAW = "_raw"
+# Fields that some programs call otherwise, and, beside a message, how its own called them.
+CALLED, CALLED_OTHERWISE = "_called", {"name": "tool_name", "reasoning_content": "reasoning"}
 TIME = "timestamp"
 NO_CALL = "unknown"
 LONGEST_NAME = 512
@@ -23,8 +25,12 @@ KEPT = (*PROVIDER_FIELDS, "media", "confidence", "proactive")
 def fitted(raw: dict[str, Any], zone: ZoneInfo, before: datetime | None) -> dict[str, Any]:
     """`before` is the time of the message before, for one that has none."""
     found = moment(raw.get(TIME), zone)
-    message = _fields(raw)
-    metadata = {name: value for name, value in raw.items() if name not in message and name != TIME}
+    renamed = _renamed(raw)
+    message = _fields({**raw, **{name: raw[other] for name, other in renamed.items()}})
+    taken = {*message, *renamed.values(), TIME}
+    metadata = {name: value for name, value in raw.items() if name not in taken}
+    if renamed:
+        metadata[CALLED] = renamed
     if found is None or naive(found, zone) != raw.get(TIME):
         metadata[TIME] = raw.get(TIME)
     if when := found or before:
@@ -42,11 +48,25 @@ def record_of(message: Mapping[str, Any], created_at: datetime | None, zone: Zon
         kept: dict[str, Any] = metadata[RAW]
         return kept
     record = {name: message[name] for name in KEPT if name in message}
+    for name, other in metadata.pop(CALLED, {}).items():
+        record[other] = record.pop(name)
     if TIME not in metadata:
         record[TIME] = naive(created_at, zone) if created_at else None
     elif metadata[TIME] is None:
         del metadata[TIME]
     return record | metadata
+
+
+def _renamed(raw: dict[str, Any]) -> dict[str, str]:
+    return {
+        name: other
+        for name, other in CALLED_OTHERWISE.items()
+        if name not in raw and isinstance(raw.get(other), str) and 1 <= len(raw[other]) <= _longest(name)
+    }
+
+
+def _longest(name: str) -> float:
+    return LONGEST_NAME if name == "name" else float("inf")
 
 
 def _fields(raw: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +79,7 @@ def _fields(raw: dict[str, Any]) -> dict[str, Any]:
         call = raw.get("tool_call_id")
         message["tool_call_id"] = call if _is_name(call) else NO_CALL
     for name in ("name", "reasoning_content"):
-        if isinstance(raw.get(name), str) and (name != "name" or len(raw[name]) <= LONGEST_NAME):
+        if isinstance(raw.get(name), str) and len(raw[name]) <= _longest(name):
             message[name] = raw[name]
     if _are_media(raw.get("media")):
         message["media"] = raw["media"]

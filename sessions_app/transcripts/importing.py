@@ -6,7 +6,6 @@ what has its mark is passed over."""
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import structlog
@@ -16,7 +15,17 @@ from sessions_app.commits import commit
 from sessions_app.transcripts import archive_in, detect
 from sessions_app.transcripts.files import files_of
 from sessions_app.transcripts.formats import AUTO, DAYBOOK, READERS
-from sessions_app.transcripts.records import File, Head, Record, Repaired, Said, Skipped, Unreadable
+from sessions_app.transcripts.records import (
+    File,
+    Head,
+    Record,
+    Refused,
+    Repaired,
+    Said,
+    Skipped,
+    Unknown,
+    Unreadable,
+)
 from sessions_app.transcripts.report import FileReport, Report
 from sessions_app.transcripts.storing import Batch, store
 from sessions_app.transcripts.wiring import invocation_sink
@@ -46,30 +55,49 @@ def import_path(
     try:
         with files_of(path, name or path.name, caller.zone, room) as files:
             for file in files:
-                _import_file(caller, form, file, now, report=report, progress=progress)
+                if isinstance(file, Refused):
+                    report.add(FileReport(file.name, error=file.reason))
+                else:
+                    report.add(_import_file(caller, form, file, now, dry_run=dry_run, progress=progress))
     except Unreadable as error:
         report.add(FileReport(name or path.name, error=str(error)))
     return report
 
 
 def _import_file(
-    caller: Caller, form: str, file: File, now: datetime, *, report: Report, progress: Progress | None
-) -> None:
-    told = FileReport(file.name, form)
+    caller: Caller, form: str, file: File, now: datetime, *, dry_run: bool, progress: Progress | None
+) -> FileReport:
+    told = FileReport(file.name)
     try:
         told.format = detect.format_of(file) if form == AUTO else form
         if told.format == DAYBOOK:
-            stored = archive_in.load(caller, file, now, told, dry_run=report.dry_run)
+            stored = archive_in.load(caller, file, now, told, dry_run=dry_run)
         else:
-            stored = _import_records(caller, READERS[told.format](file), told, now, dry_run=report.dry_run)
+            records = _whole(READERS[told.format](file), file)
+            stored = _import_records(caller, records, told, now, dry_run=dry_run)
         for _ in stored:
             if progress is not None:
                 progress(file, told)
+    except Unknown as error:
+        # A folder holds other things too; a file that was named was meant.
+        if file.alone:
+            told.error = str(error)
+        else:
+            told.note("skipped", str(error), 0)
     except Unreadable as error:
         told.error = str(error)
     except OSError as error:
         told.error = f"the file cannot be read: {error.strerror}"
-    report.add(told)
+    return told
+
+
+def _whole(records: Iterator[Record], file: File) -> Iterator[Record]:
+    """A file that a reader stumbles over is broken as a whole, and the next one is read."""
+    try:
+        yield from records
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        log.exception("a reader failed", file=file.name)
+        raise Unreadable(f"it cannot be read on: {type(error).__name__} {error}"[:300]) from None
 
 
 def _import_records(
@@ -108,13 +136,28 @@ def _noted(records: Iterator[Record], told: FileReport) -> Iterator[Record]:
 
 def _batches(records: Iterator[Record], caller: Caller, told: FileReport, now: datetime) -> Iterator[Batch]:
     """Bounded by number and by size, whatever a single record weighs."""
-    for first in records:
+    broken: Unreadable | None = None
+    ended = False
+    while not ended:
         batch = Batch(caller, told.format, now, told)
-        for record in chain([first], records):
-            batch.add(record)
-            if batch.count >= BATCH or batch.bytes >= BATCH_BYTES:
-                break
-        yield batch
+        try:
+            ended = _fill(batch, records)
+        except Unreadable as error:
+            # What was read up to there is good.
+            broken, ended = error, True
+        if batch.count:
+            yield batch
+    if broken is not None:
+        raise broken
+
+
+def _fill(batch: Batch, records: Iterator[Record]) -> bool:
+    """Whether that was the last of them."""
+    for record in records:
+        batch.add(record)
+        if batch.count >= BATCH or batch.bytes >= BATCH_BYTES:
+            return False
+    return True
 
 
 def _pass_on(caller: Caller, batch: Batch, told: FileReport, *, dry_run: bool) -> None:

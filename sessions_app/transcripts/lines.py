@@ -11,6 +11,7 @@ import orjson
 LONGEST_LINE = 64 * 1024 * 1024
 DEEPEST = 100
 CHUNK = 1024 * 1024
+BOM = b"\xef\xbb\xbf"
 REPLACEMENT = "\ufffd"
 INTEGER = 2**63
 
@@ -31,7 +32,7 @@ def json_lines(stream: BinaryIO) -> Iterator[Line]:
             _pass_over(stream)
             yield Line(number, None, f"longer than {LONGEST_LINE} bytes")
         elif not raw.isspace():
-            yield Line(number, *parsed(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw))
+            yield Line(number, *parsed(raw.removeprefix(BOM) if number == 1 else raw))
 
 
 def _pass_over(stream: BinaryIO) -> None:
@@ -55,8 +56,10 @@ def _leniently(raw: bytes) -> tuple[Any, str]:
     """Half a character, a lone surrogate, NaN: other programs write them, and the rest is good."""
     try:
         value = json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None, "not JSON"
+    except RecursionError:
+        return None, "nested too deep"
     if _too_deep(raw, value):
         return None, "nested too deep"
     value, changed = storable(value)

@@ -100,6 +100,18 @@ class Unreadable(Exception):
     """The file as a whole is not what it should be."""
 
 
+class Unknown(Unreadable):
+    """The file is of no format that is known here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that could not even be opened, and why."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """What is read: always a real file, so that any reader may go over it twice or open it as a database."""
@@ -108,6 +120,8 @@ class File:
     # As its owner called it; an upload lies under another name.
     name: str
     zone: ZoneInfo
+    # Named by itself, not found in a folder or a zip.
+    alone: bool = False
     streams: list[BinaryIO] = field(default_factory=list)
 
     @property

@@ -81,7 +81,7 @@ def test_what_no_format_fits_fails_with_a_reason(admin: Api) -> None:
     uid = Import.objects.get(uid=said(upload(admin, b"\x00\x01nothing"))["id"]).uid
     imports.run(uid, timezone.now())
     shown = said(admin.get(f"/imports/{uid}"))
-    assert (shown["state"], shown["error"]) == ("failed", "no format that is known here")
+    assert (shown["state"], shown["error"]) == ("failed", "it is neither JSON nor a database")
 
 
 @pytest.mark.parametrize(

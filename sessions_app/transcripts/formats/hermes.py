@@ -2,22 +2,20 @@
 
 The same message may be in its database and in a transcript: it counts once, by role, content and call."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from sessions_app.transcripts.databases import columns_of, is_database, opened, rows_of
+from sessions_app.transcripts.databases import is_database
 from sessions_app.transcripts.fitting import fitted
+from sessions_app.transcripts.formats import hermes_database
 from sessions_app.transcripts.formats import hermes_heads as heads
-from sessions_app.transcripts.lines import NotJson, json_fields, json_lines, storable
+from sessions_app.transcripts.lines import NotJson, json_fields, json_lines
 from sessions_app.transcripts.marks import digest
 from sessions_app.transcripts.records import (
     File,
-    Record,
     Records,
     Repaired,
     Said,
@@ -28,27 +26,14 @@ from sessions_app.transcripts.times import moment, naive
 
 NAME = "hermes"
 META = "session_meta"
-# Content that is no text stands in the database as JSON behind this.
-JSON_MARK = "\x00json:"
-DOCUMENT = ("tool_calls", "reasoning_details")
-# Columns that become fields of a message; all others are kept under their own names.
-OWN = (
-    "id",
-    "session_id",
-    "role",
-    "content",
-    "tool_call_id",
-    "tool_calls",
-    "tool_name",
-    "timestamp",
-    "active",
-    "compacted",
-)
+LONGEST_NAME = 200
+# Columns that say where a row stands, and nothing of what was said.
+PLACE = ("id", "session_id", "active", "compacted")
 
 
 def read(file: File) -> Records:
     if is_database(file):
-        yield from _database(file)
+        yield from hermes_database.read(file, partial(_of_rows, file=file), partial(_beside, file=file))
     elif file.name.endswith(".jsonl"):
         yield from _lines(file)
     elif Path(file.name).name == heads.INDEX:
@@ -150,76 +135,31 @@ def _document(file: File) -> Records:
         yield Skipped(number + 1, f"the file is {error} behind message {number}")
 
 
-def _database(file: File) -> Records:
-    with opened(file) as database:
-        known = columns_of(database, "sessions")
-        if "id" not in known or "session_id" not in columns_of(database, "messages"):
-            raise Unreadable("the database has no sessions and messages")
-        routes = _routes(database)
-        order = "started_at, id" if "started_at" in known else "id"
-        for row in rows_of(database, "sessions", known, order):
-            ref = str(row["id"])
-            yield from heads.of_row(ref, routes.get(ref, {}) | _documents(row), file)
-            yield from _messages(database, ref, file)
-
-
-def _messages(database: sqlite3.Connection, ref: str, file: File) -> Iterator[Record]:
-    columns = columns_of(database, "messages")
+def _of_rows(ref: str, rows: Iterator[tuple[int, dict[str, Any]]], *, file: File) -> Iterator[Said]:
     ids = _Ids()
-    order = "id" if "id" in columns else "rowid"
-    for number, row in enumerate(
-        rows_of(database, "messages", columns, order, where="WHERE session_id = ?", values=(ref,)), 1
-    ):
+    for number, row in rows:
         if row.get("role") != META:
-            yield _said(ref, ids, _documents(row), int(row.get("id") or number), file)
+            line = row["id"] if isinstance(row.get("id"), int) else number
+            yield _said(ref, ids, row, line, file)
 
 
-def _routes(database: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """What newer versions keep of the index of sessions in the database itself, by session."""
-    found: dict[str, dict[str, Any]] = {}
-    columns = columns_of(database, "gateway_routing")
-    if not {"session_key", "entry_json"} <= set(columns):
-        return found
-    for row in rows_of(database, "gateway_routing", ["session_key", "entry_json"], "rowid"):
-        entry = _json(row["entry_json"])
-        if isinstance(entry, dict) and isinstance(entry.get("session_id"), str):
-            found[entry["session_id"]] = {"session_key": row["session_key"], "origin": entry.get("origin")}
-    return found
-
-
-def _documents(row: dict[str, Any]) -> dict[str, Any]:
-    found = dict(row)
-    for name in (*DOCUMENT, "model_config", "origin_json"):
-        if isinstance(found.get(name), str):
-            found[name] = _json(found[name])
-    content = found.get("content")
-    if isinstance(content, str) and content.startswith(JSON_MARK):
-        found["content"] = _json(content.removeprefix(JSON_MARK))
-    plain: dict[str, Any] = storable(found)[0]
-    return plain
+def _beside(ref: str, *, file: File) -> Iterator[Said]:
+    """Its id comes from a stranger's file: only a plain name leads to a transcript."""
+    name = f"{ref}.jsonl"
+    if Path(name).name != name or "\x00" in name or len(name) > LONGEST_NAME:
+        return
+    place = file.path.parent / "sessions" / name
+    if place.is_file():
+        for record in _lines(File(place, name, file.zone)):
+            if isinstance(record, Said) and record.ref == ref:
+                yield record
 
 
 def _said(ref: str, ids: _Ids, row: dict[str, Any], line: int, file: File) -> Said:
     """Of a row: what was rewound or compacted stays in the record and out of the window."""
     at = moment(row.get("timestamp"), file.zone)
-    record = {
-        name: row[name]
-        for name in ("role", "content", "tool_call_id", "tool_calls")
-        if row.get(name) is not None
-    }
-    if row.get("tool_name"):
-        record["name"] = row["tool_name"]
-    record |= {name: value for name, value in row.items() if name not in OWN and value is not None}
-    if "reasoning_content" not in record and isinstance(record.get("reasoning"), str):
-        record["reasoning_content"] = record.pop("reasoning")
+    record = {name: value for name, value in row.items() if name not in PLACE and value is not None}
     if at is not None:
         record["timestamp"] = naive(at, file.zone)
-    hidden = "rewind" if row.get("active") == 0 else "compact" if row.get("compacted") == 1 else ""
+    hidden = "compact" if row.get("compacted") == 1 else "rewind" if row.get("active") == 0 else ""
     return Said(ref, ids.of(row), fitted(record, file.zone, at), line, hidden)
-
-
-def _json(text: Any) -> Any:
-    try:
-        return orjson.loads(text)
-    except (orjson.JSONDecodeError, TypeError):
-        return text

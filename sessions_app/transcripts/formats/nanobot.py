@@ -4,10 +4,8 @@ import base64
 import binascii
 from typing import Any
 
-import orjson
-
 from sessions_app.transcripts.fitting import fitted
-from sessions_app.transcripts.lines import json_lines
+from sessions_app.transcripts.lines import BOM, LONGEST_LINE, json_lines, parsed
 from sessions_app.transcripts.marks import Repeats
 from sessions_app.transcripts.records import File, Head, Record, Records, Repaired, Said, Skipped
 from sessions_app.transcripts.times import moment
@@ -75,16 +73,11 @@ def key_of_stem(stem: str) -> str:
 def _metadata_line(file: File) -> dict[str, Any]:
     """Mostly the first; only where it is not is the file gone over once more."""
     with file.open() as stream:
-        for number, raw in enumerate(iter(lambda: stream.readline(1024 * 1024), b"")):
+        for raw in iter(lambda: stream.readline(LONGEST_LINE), b""):
             if b'"_type"' in raw and b"metadata" in raw:
-                try:
-                    found = orjson.loads(raw)
-                except orjson.JSONDecodeError:
-                    continue
+                found, _ = parsed(raw.removeprefix(BOM))
                 if isinstance(found, dict) and found.get(TYPE) == "metadata":
                     return found
-            elif number == 0 and raw.isspace():
-                continue
     return {}
 
 
