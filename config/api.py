@@ -6,8 +6,11 @@ import structlog
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 
 import gateway_app.api
@@ -52,6 +55,8 @@ api = DaybookApi(
     parser=StrictParser(),
     openapi_url="/openapi.json",
     docs_url="/docs",
+    docs=Swagger(settings={"persistAuthorization": True, "docExpansion": "none", "filter": True}),
+    docs_decorator=lambda view: csrf_exempt(require_safe(view)),
     urls_namespace="api",
 )
 api.add_router("", gateway_app.api.router)

@@ -1,6 +1,7 @@
 """The Celery application, and the request id that travels with a task."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextvars import Token
 from datetime import UTC, datetime
@@ -17,6 +18,9 @@ from celery.signals import (
 )
 
 from config import broker
+
+# It warns root of pickled tasks; ours are JSON and nothing else is taken.
+warnings.filterwarnings("ignore", message="You're running the worker with superuser")
 
 app = Celery("daybook")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -27,13 +27,17 @@ def logging_config(*, level: str, form: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"known": {"()": "config.logs.known_advice"}},
+        "filters": {
+            "known": {"()": "config.logs.known_advice"},
+            "raised": {"()": "config.logs.only_raised"},
+        },
         "formatters": {"line": {"()": "config.logs.formatter", "form": form}},
         "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["line"], "level": level.upper()},
         "loggers": {
             # Django and granian bring handlers of their own; without these a line would be written twice.
             "django": {"handlers": [], "level": "INFO", "propagate": True},
+            "django.request": {"filters": ["raised"]},
             "django.server": {"handlers": [], "level": "INFO", "propagate": True},
             "_granian": {"handlers": [], "level": "WARNING", "propagate": True, "filters": ["known"]},
             "granian.access": {"handlers": [], "level": "INFO", "propagate": True},
@@ -61,6 +65,12 @@ def formatter(form: str) -> logging.Formatter:
 def known_advice() -> Callable[[logging.LogRecord], bool]:
     """The web server warns of more threads than cores at each start. They are meant: they wait for data."""
     return lambda record: not record.getMessage().startswith("Configuration allows spawning up to")
+
+
+def only_raised() -> Callable[[logging.LogRecord], bool]:
+    """Django tells of each answer over 399 once more, after the request and its id are gone: our own line of
+    it has both. A failure that was raised comes with its traceback, and only from there."""
+    return lambda record: record.exc_info is not None
 
 
 def configure_structlog() -> None:

@@ -3,7 +3,6 @@
 import re
 import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -15,33 +14,37 @@ from django.contrib.sessions import middleware as sessions
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware import clickjacking, common, csrf, security
 
-from config.problems import as_problem
+from config.methods import Next, with_every_method
+from config.problems import API, PAGE, as_problem, is_told_in_problems
 from config.telemetry import observe_request
 
-API = "/api/"
 SLOW_SECONDS = 1.0
 REQUEST_ID = re.compile(r"[\w.:/+=@-]{1,128}\Z", re.ASCII)
 
 log = structlog.get_logger("daybook.request")
-Next = Callable[[HttpRequest], HttpResponseBase]
 
 
 class RequestLog:
-    """The request's id, its metrics and its line in the log; errors of the API become problems."""
+    """The request's id, its metrics and its line in the log; errors told to programs become problems."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
+        self.get_answer = with_every_method(get_response)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         request_id = request_id_of(request.META.get("HTTP_X_REQUEST_ID", ""))
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
-            response = self.get_response(request)
-            if response.status_code >= 400 and request.path_info.startswith(API):
+            of_api = request.path_info.startswith(API)
+            response = (self.get_answer if of_api else self.get_response)(request)
+            if response.status_code >= 400 and is_told_in_problems(request):
                 response = as_problem(request, response)
             response.headers["X-Request-ID"] = request_id
-            if not response.streaming:
+            if response.status_code == 204:
+                # It has no body, and so neither length nor type.
+                del response.headers["Content-Type"]
+            elif not response.streaming:
                 response.headers.setdefault("Content-Length", str(len(response.content)))  # type: ignore[attr-defined]
             match = request.resolver_match
             route = match.route if match is not None else None
@@ -128,6 +131,7 @@ class ContentPolicy:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if not request.path_info.startswith(API):
+        # Of the API only its interactive page is shown in a browser.
+        if not request.path_info.startswith(API) or response.headers.get("Content-Type", "").startswith(PAGE):
             response.headers.setdefault("Content-Security-Policy", self.POLICY)
         return response

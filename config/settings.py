@@ -50,6 +50,8 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    # The files of the API's interactive page: without this it would fetch them from somebody else's server.
+    "ninja",
 ]
 
 MIDDLEWARE = [
@@ -252,6 +254,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 
 LOGIN_URL = "admin:login"
+CSRF_FAILURE_VIEW = "config.problems.forged"
 LOGIN_REDIRECT_URL = "admin:index"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

@@ -12,20 +12,52 @@ from tests.conftest import Api, said
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/sessions", {"GET", "POST"}),
-        ("POST", "/messages/recent", {"GET"}),
-        ("HEAD", "/sessions", {"GET", "POST"}),
-        ("OPTIONS", "/sessions", {"GET", "POST"}),
-        ("BREW", "/sessions", {"GET", "POST"}),
+        ("PUT", "/sessions", "GET, HEAD, OPTIONS, POST"),
+        ("POST", "/messages/recent", "GET, HEAD, OPTIONS"),
+        ("HEAD", "/resolve", "OPTIONS, POST"),
+        ("TRACE", "/sessions", "GET, HEAD, OPTIONS, POST"),
+        ("BREW", "/sessions", "GET, HEAD, OPTIONS, POST"),
     ],
 )
 def test_a_method_that_is_not_taken_is_405_with_those_that_are(
-    api: Api, method: str, path: str, allowed: set[str]
+    api: Api, method: str, path: str, allowed: str
 ) -> None:
     response = api.send(method, path)
     assert response.status_code == 405
     assert response.headers["Content-Type"] == "application/problem+json"
-    assert set(response.headers["Allow"].split(", ")) == allowed
+    assert response.headers["Allow"] == allowed
+
+
+@pytest.mark.parametrize("path", ["/sessions", "/sessions/{id}", "/sessions/{id}/history", "/openapi.json"])
+def test_head_answers_as_get_does_without_the_body(api: Api, path: str) -> None:
+    path = path.format(id=api.open())
+    got, head = api.get(path), api.send("HEAD", path)
+    assert (head.status_code, head.content) == (200, b"")
+    for name in ("Content-Type", "Content-Length"):
+        assert head.headers[name] == got.headers[name]
+
+
+def test_head_of_what_is_closed_is_refused(nobody: Api, api: Api, stranger: Api) -> None:
+    session = api.open()
+    assert nobody.send("HEAD", "/sessions").status_code == 401
+    assert stranger.send("HEAD", f"/sessions/{session}").status_code == 404
+
+
+def test_head_of_an_event_stream_ends_at_once(api: Api) -> None:
+    response = api.send("HEAD", f"/sessions/{api.open()}/events")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/event-stream"
+    assert b"".join(response) == b""
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/sessions", "GET, HEAD, OPTIONS, POST"), ("/resolve", "OPTIONS, POST")]
+)
+def test_options_tells_what_an_address_takes(nobody: Api, path: str, allowed: str) -> None:
+    response = nobody.send("OPTIONS", path)
+    assert (response.status_code, response.content) == (204, b"")
+    assert response.headers["Allow"] == allowed
+    assert {"Content-Type", "Content-Length"}.isdisjoint(response.headers)
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/sessions/", "/", "//sessions", "/../../admin/"])

@@ -35,9 +35,10 @@ class Agent:
     """An agent that talks to the same Daybook."""
 
     def __init__(self, daybook: Daybook) -> None:
-        [key] = re.findall(r"^API key +(\S+)", daybook.output(), re.MULTILINE)
+        [self.key] = re.findall(r"^API key +(\S+)", daybook.output(), re.MULTILINE)
         self._http = httpx.Client(
-            base_url=f"http://127.0.0.1:{daybook.port}/api/v1", headers={"Authorization": f"Bearer {key}"}
+            base_url=f"http://127.0.0.1:{daybook.port}/api/v1",
+            headers={"Authorization": f"Bearer {self.key}"},
         )
 
     def open(self, key: str, **fields: Any) -> str:
@@ -91,6 +92,20 @@ def test_log_in_find_a_session_read_it_reset_it_and_see_it_in_the_log(log_in: Lo
     row = page.locator("tr", has_text="The lighthouse keeper").first
     expect(row).to_contain_text("operator-1")
     expect(row).to_contain_text("Reset: it has ended")
+
+
+def test_the_page_of_the_api_works_with_this_servers_own_files_alone(log_in: LogIn, agent: Agent) -> None:
+    page = log_in(None)
+    page.goto("/api/v1/docs")
+    page.get_by_role("button", name="Authorize").first.click()
+    page.get_by_label("auth-bearer-value").fill(agent.key)
+    page.get_by_label("Apply credentials").click()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("link", name="agent", exact=True).click()
+    page.locator(".opblock-get", has_text="/api/v1/agent").first.click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+    expect(page.locator(".live-responses-table")).to_contain_text('"timezone": "UTC"')
 
 
 def test_the_live_tail_shows_what_is_said_meanwhile(log_in: LogIn, agent: Agent) -> None:

@@ -74,6 +74,14 @@ def test_a_failure_on_a_console_shows_no_local_variables() -> None:
     assert "dbk_xxxx" not in text
 
 
+def test_of_djangos_lines_about_answers_those_with_a_traceback_stay() -> None:
+    passes = logs.only_raised()
+    plain = logging.LogRecord("django.request", logging.WARNING, "", 1, "Not Found", (), None)
+    raised = logging.LogRecord("django.request", logging.ERROR, "", 1, "", (), (OSError, OSError(), None))
+    assert (passes(plain), passes(raised)) == (False, True)
+    assert logging.getLogger("django.request").filters
+
+
 def test_advice_that_we_know_is_left_out_and_nothing_else() -> None:
     passes = logs.known_advice()
 

@@ -50,8 +50,11 @@ def test_the_start_page_leads_everywhere(client: Client) -> None:
         assert f'href="{target}"' in page
 
 
+BROWSER = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+
+
 def test_an_unknown_page_is_a_404_with_a_way_home(client: Client) -> None:
-    response = client.get("/nothing-here")
+    response = client.get("/nothing-here", headers={"Accept": BROWSER})
     assert response.status_code == 404
     assert "<h1>404</h1>" in response.content.decode()
     assert "There is nothing at this address." in response.content.decode()
@@ -63,17 +66,52 @@ def test_a_page_that_fails_says_nothing_of_why(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("inner matters")
 
     monkeypatch.setattr("config.telemetry.exposition", fail)
-    response = Client(raise_request_exception=False).get("/metrics")
-    assert response.status_code == 500
-    assert "<h1>500</h1>" in response.content.decode()
-    assert b"inner matters" not in response.content
+    program = Client(raise_request_exception=False).get("/metrics")
+    assert program.status_code == 500
+    assert program.headers["Content-Type"] == "application/problem+json"
+    monkeypatch.setattr("config.urls.render", fail)
+    person = Client(raise_request_exception=False).get("/", headers={"Accept": BROWSER})
+    assert person.status_code == 500
+    assert "<h1>500</h1>" in person.content.decode()
+    assert b"inner matters" not in program.content + person.content
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing-here", 404),
+        ("POST", "/nothing-here", 404),
+        ("GET", "/healthz/", 404),
+        ("GET", "/static/none.css", 404),
+        ("POST", "/", 405),
+        ("POST", "/healthz", 405),
+        ("DELETE", "/readyz", 405),
+        ("PUT", "/metrics", 405),
+        ("POST", "/api/v1/docs", 405),
+        ("DELETE", "/api/v1/openapi.json", 405),
+    ],
+)
+def test_who_asks_for_no_page_is_told_in_a_problem(method: str, path: str, status: int) -> None:
+    response = Client(enforce_csrf_checks=True).generic(method, path, headers={"Accept": "*/*"})
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json()["status"] == status
+    assert ("Allow" in response.headers) == (status == 405)
+
+
+def test_a_form_that_may_be_forged_is_refused_with_a_page_of_ours() -> None:
+    response = Client(enforce_csrf_checks=True).post("/admin/login/", {}, headers={"Accept": BROWSER})
+    assert response.status_code == 403
+    assert "The form is out of date." in response.content.decode()
 
 
 def answer(status: int) -> Any:
     def get_response(request: HttpRequest) -> HttpResponse:
         return HttpResponse(b"four", status=status)
 
-    return middleware.RequestLog(get_response)(RequestFactory().get("/page?secret=1"))
+    return middleware.RequestLog(get_response)(
+        RequestFactory().get("/page?secret=1", headers={"Accept": BROWSER})
+    )
 
 
 @pytest.mark.parametrize(("status", "lines"), [(200, 0), (404, 0), (500, 1), (503, 1)])
