@@ -9,9 +9,9 @@ from ninja import Router, Schema
 
 from gateway_app import personal_data
 from sessions_app.access import caller, requires
-from sessions_app.documents import answers
+from sessions_app.documents import answers, file_of
 from sessions_app.http import json_answer
-from sessions_app.transfer_api import STREAM
+from sessions_app.transcripts.exporting import ARCHIVE_TYPE
 
 router = Router(tags=["people"])
 
@@ -25,14 +25,16 @@ class ErasureOut(Schema):
     finished_at: datetime | None
 
 
-@router.get("/people/{platform}/{user_id}/export", response=answers({200: None}), openapi_extra=STREAM)
+@router.get(
+    "/people/{platform}/{user_id}/export", response=answers({200: None}), openapi_extra=file_of(ARCHIVE_TYPE)
+)
 @requires("admin")
 def export_person(request: HttpRequest, platform: str, user_id: str) -> StreamingHttpResponse:
     """Everything about one user id on one platform, and about the identities linked to it: JSON lines."""
     who = caller(request)
     subject = personal_data.subject_of(who.agent_id, platform, user_id)
     lines = personal_data.export(who, subject, timezone.now())
-    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+    response = StreamingHttpResponse(lines, content_type=ARCHIVE_TYPE)
     response.headers["Content-Disposition"] = 'attachment; filename="person.jsonl"'
     return response
 

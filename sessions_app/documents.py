@@ -5,6 +5,7 @@ from typing import Any
 from sessions_app.entries import MessageIn
 from sessions_app.schemas import Batch, ProblemOut
 
+JSON = "application/json"
 # Any request may meet these; 409 and 413 are named too, so that no client is surprised by one.
 PROBLEMS = (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
 
@@ -63,6 +64,12 @@ def event_stream() -> dict[str, Any]:
             }
         },
     }
+
+
+def file_of(*kinds: str) -> dict[str, Any]:
+    binary: dict[str, Any] = {"type": "string", "format": "binary"}
+    content = {kind: {"schema": {} if kind == JSON else binary} for kind in sorted({*kinds})}
+    return {"responses": {200: {"description": "The file, as it is read.", "content": content}}}
 
 
 def plain_text(description: str) -> dict[str, Any]:

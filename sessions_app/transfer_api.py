@@ -14,7 +14,7 @@ from ninja import Query, Router
 from sessions_app import imports, redaction, retention
 from sessions_app import transfer_schemas as schemas
 from sessions_app.access import Caller, caller, requires
-from sessions_app.documents import answers
+from sessions_app.documents import answers, file_of
 from sessions_app.http import answer_made, json_answer, made
 from sessions_app.idempotency import Answer
 from sessions_app.problems import BadRequest, TooLarge, UnsupportedMediaType, invalid
@@ -47,14 +47,7 @@ UPLOAD: dict[str, Any] = {
         },
     }
 }
-STREAM: dict[str, Any] = {
-    "responses": {
-        200: {
-            "description": "The file, as it is read: JSON lines, JSON, Markdown, or a zip of them.",
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        }
-    }
-}
+ZIP = "application/zip"
 
 
 @router.post("/imports", response=answers({202: schemas.ImportOut}), openapi_extra=UPLOAD)
@@ -86,7 +79,11 @@ def read_import(request: HttpRequest, import_id: str) -> HttpResponse:
     return json_answer(imports.one(caller(request), import_id))
 
 
-@router.get("/sessions/{session_id}/export", response=answers({200: None}), openapi_extra=STREAM)
+@router.get(
+    "/sessions/{session_id}/export",
+    response=answers({200: None}),
+    openapi_extra=file_of(*exporting.CONTENT_TYPES),
+)
 @requires("read")
 def export_session(
     request: HttpRequest, session_id: str, query: Query[schemas.ExportQuery]
@@ -101,7 +98,7 @@ def export_session(
     return _streamed(pieces, exporting.content_type(query.format), name)
 
 
-@router.get("/export", response=answers({200: None}), openapi_extra=STREAM)
+@router.get("/export", response=answers({200: None}), openapi_extra=file_of(exporting.ARCHIVE_TYPE, ZIP))
 @requires("admin")
 def export_agent(request: HttpRequest, query: Query[schemas.AgentExportQuery]) -> StreamingHttpResponse:
     """All sessions of the agent, or those of a period: an archive, or a zip with a file for each."""
@@ -119,7 +116,7 @@ def export_agent(request: HttpRequest, query: Query[schemas.AgentExportQuery]) -
     )
     is_archive = query.format == exporting.ARCHIVE
     name = f"{who.agent}.jsonl" if is_archive else f"{who.agent}-{query.format}.zip"
-    return _streamed(pieces, exporting.ARCHIVE_TYPE if is_archive else "application/zip", name)
+    return _streamed(pieces, exporting.ARCHIVE_TYPE if is_archive else ZIP, name)
 
 
 @router.get("/redaction", response=answers({200: schemas.RedactionOut}))

@@ -66,7 +66,7 @@ def start_invocation(request: HttpRequest, data: schemas.InvocationIn) -> HttpRe
     return answer_once(request, work, now)
 
 
-@router.post("/invocations/import", response=answers({200: schemas.ImportOut}))
+@router.post("/invocations/import", response=answers({200: schemas.ImportedOut}))
 @requires("write")
 def import_invocations(request: HttpRequest, data: schemas.ImportIn) -> HttpResponse:
     """Bring in finished invocations, all or none; those that are here already add nothing."""

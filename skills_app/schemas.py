@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from sessions_app.schemas import Asked, Given, ListQuery, Page
 from skills_app.models import LABEL_LENGTH
@@ -67,7 +67,7 @@ class ImportIn(Given):
     invocations: Annotated[list[ImportedIn], Field(min_length=1, max_length=MOST_IMPORTED)]
 
 
-class ImportOut(Schema):
+class ImportedOut(Schema):
     added: int
     known: int = Field(description="Those that were here already.")
 
@@ -123,6 +123,18 @@ class MetricsOut(Schema):
     sessions: int = Field(description="In how many sessions it was ever finished.")
 
 
+# Not by places, which many a reader of such documents does not know.
+PAIRS = {
+    "type": "array",
+    "items": {
+        "type": "array",
+        "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "minItems": 2,
+        "maxItems": 2,
+    },
+}
+
+
 class SummaryOut(Schema):
     total_skills: int
     total_invocations: int
@@ -134,7 +146,7 @@ class SummaryOut(Schema):
     most_used_skill: str | None
     most_used_count: int
     avg_duration_seconds: float
-    skills_by_usage: list[tuple[str, int]]
+    skills_by_usage: Annotated[list[tuple[str, int]], WithJsonSchema(PAIRS)]
 
 
 class SessionSkillsOut(Page[InvocationOut]):

@@ -43,6 +43,9 @@ def one(
     return written
 
 
+CONTENT_TYPES = (ARCHIVE_TYPE, *(str(writer.CONTENT_TYPE) for writer in WRITERS.values()))
+
+
 def content_type(form: str) -> str:
     return ARCHIVE_TYPE if form == ARCHIVE else str(WRITERS[form].CONTENT_TYPE)
 
