@@ -16,6 +16,11 @@ class RatioAtLeast:
 
 
 @dataclass(frozen=True)
+class P50Below:
+    milliseconds: float
+
+
+@dataclass(frozen=True)
 class P99Below:
     milliseconds: float
 
@@ -25,7 +30,7 @@ class RateAtLeast:
     per_second: float
 
 
-Target = RatioAtLeast | P99Below | RateAtLeast
+Target = RatioAtLeast | P50Below | P99Below | RateAtLeast
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,10 @@ class Row:
         return [self._judge(target) for target in self.targets]
 
     def _judge(self, target: Target) -> Verdict:
+        if isinstance(target, P50Below):
+            return _below("p50", self.figures.p50_ms, target.milliseconds)
         if isinstance(target, P99Below):
-            p99 = self.figures.p99_ms
-            return Verdict(f"p99 < {target.milliseconds:g} ms", f"{p99:.1f} ms", p99 < target.milliseconds)
+            return _below("p99", self.figures.p99_ms, target.milliseconds)
         if isinstance(target, RateAtLeast):
             rate = self.figures.rate
             return Verdict(f"≥ {target.per_second:.0f}/s", f"{rate:.0f}/s", rate >= target.per_second)
@@ -78,3 +84,7 @@ class Row:
             ratio >= target.least,
             ratio >= target.aim if target.aim else None,
         )
+
+
+def _below(name: str, found: float, most: float) -> Verdict:
+    return Verdict(f"{name} < {most:g} ms", f"{found:.1f} ms", found < most)

@@ -99,7 +99,7 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "COLORS": {},
     "BORDER_RADIUS": None,
-    "STYLES": ["/static/daybook/console.css"],
+    "STYLES": ["/static/daybook/console.css", "/static/daybook/pages.css"],
     "SCRIPTS": ["/static/daybook/expressions.js", "/static/daybook/console.js"],
     "SIDEBAR": {
         "show_search": False,

@@ -1,6 +1,6 @@
 """Redaction as an agent is set: on export and display by default, in storage and in the window if wanted."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -67,6 +67,12 @@ class Redactor:
 def redactor_for(stored: str, where: str) -> Redactor | None:
     """None where this agent shows things as they are."""
     return Redactor(stored) if where in _places(stored) else None
+
+
+def displayed(agent: Agent) -> Callable[[str], str]:
+    """What operators get to see of a text of this agent."""
+    redactor = redactor_for(agent.redaction, "display")
+    return str if redactor is None else redactor.text
 
 
 def of_agent(agent_id: int, where: str) -> Redactor | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bench.measures import append, importing, memory, search, skills, stored, sweep, window
+from bench.measures import append, importing, memory, pages, search, skills, stored, sweep, window
 from bench.measuring import Bench
 from bench.rows import Row
 
@@ -16,5 +16,6 @@ MEASURES: dict[str, Measure] = {
     "skills": skills.measure,
     "memory": memory.measure,
     "search": search.measure,
+    "pages": pages.measure,
     "import": importing.measure,
 }

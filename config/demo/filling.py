@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import orjson
 from django.db import transaction
 
-from config.demo import skills
+from config.demo import insight, skills
 from config.demo.scenes import NAMES, scene
 from gateway_app import policies
 from gateway_app.admin.acting import acting_for
@@ -37,13 +37,6 @@ AGENTS = (
     ("ops-bot", "UTC", (("slack", "channel"), ("discord", "group"), ("slack", "thread"))),
 )
 CHANNELS = ("#incidents", "#deploys", "Front desk", "Family", "#on-call", "Night shift")
-# What a session of more entries than this has condensed of it.
-LONG = 30
-SUMMARY = (
-    "The user plans ahead and likes short answers. Settled so far: the calendar may be changed without "
-    "asking when both sides are free; garlic is left out of everything; reminders come ten minutes before."
-)
-
 # Further capabilities add their own: of a number, a seed and a time, each says how many it stored.
 FURTHER: dict[str, Callable[[int, int, datetime], int]] = {"invocations": skills.invocations}
 
@@ -70,6 +63,7 @@ def fill(sessions: int, messages: int, seed: int, now: datetime) -> Stored:
         with transaction.atomic():
             made += _store(batch)
     _finish(agents, random, now)
+    insight.tell(agents, seed, now)
     return Stored(len(episodes), made)
 
 
@@ -162,10 +156,6 @@ def _count(session: Session, entries: list[Entry], random: Random) -> None:
     session.output_tokens = sum(found.tokens for found in entries if found.role == "assistant")
     session.input_tokens = sum(found.tokens for found in entries) * random.randint(3, 9)
     session.cost_usd = round(session.input_tokens * 3e-6 + session.output_tokens * 15e-6, 4)
-    if len(entries) > LONG:
-        turns = [seq for seq, found in enumerate(entries, 1) if found.role == "user" and seq > 1]
-        session.consolidated_through = turns[len(turns) // 2] - 1
-        session.summary = SUMMARY
 
 
 def _linked(session: Session, previous: Session | None, random: Random, *, ended: bool) -> None:

@@ -2,6 +2,7 @@
 
 from django import template
 
+from sessions_app.admin import cells
 from sessions_app.admin.transcript import Entry
 
 register = template.Library()
@@ -23,6 +24,5 @@ def brief(text: str) -> str:
     return line if len(line) <= BRIEF else line[: BRIEF - 1] + "…"
 
 
-@register.filter
-def spaced(number: int) -> str:
-    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+register.filter("spaced", cells.spaced)
+register.filter("lasted", cells.lasted)

@@ -1,10 +1,5 @@
-from sessions_app.admin.memory import (
-    ConsolidationAdmin,
-    ConsolidationJobAdmin,
-    MemoryRevisionAdmin,
-    ReflectionAdmin,
-    RunAdmin,
-)
+from sessions_app.admin.consolidations import ConsolidationAdmin, ConsolidationJobAdmin, RunAdmin
+from sessions_app.admin.memory import MemoryRevisionAdmin
 from sessions_app.admin.messages import MessageAdmin
 from sessions_app.admin.sessions import SessionList
 from sessions_app.admin.transfer import DeletionAdmin, ImportAdmin, RetentionRuleAdmin
@@ -16,7 +11,6 @@ __all__ = [
     "ImportAdmin",
     "MemoryRevisionAdmin",
     "MessageAdmin",
-    "ReflectionAdmin",
     "RetentionRuleAdmin",
     "RunAdmin",
     "SessionList",

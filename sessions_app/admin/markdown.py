@@ -18,6 +18,12 @@ def rendered(text: str, *, most: int = MOST, links_to: str = "") -> SafeString:
     return mark_safe(html)  # noqa: S308
 
 
+def rendered_line(text: str) -> SafeString:
+    """Without blocks: what stands in a line stays in it."""
+    html: str = _markdown("").renderInline(text[:MOST])
+    return mark_safe(html)  # noqa: S308 - see above
+
+
 @cache
 def _markdown(links_to: str) -> MarkdownIt:
     allowed = (*OUTWARD, links_to) if links_to else OUTWARD

@@ -1,189 +1,103 @@
-from typing import Any
+"""What agents remember: the document, its versions, and what each of them changed."""
 
-from django.contrib import admin, messages
-from django.db.models import QuerySet
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Length
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from sessions_app import condensing, consolidation, memory
-from sessions_app.access import SCOPES, Caller
-from sessions_app.admin.lists import LongList, ReadOnly
+from sessions_app import memory
+from sessions_app.admin.cells import GOOD, spaced, tag, two_lines, when
 from sessions_app.admin.markdown import MOST_ALONE, rendered
-from sessions_app.admin.sessions import uid_of
+from sessions_app.admin.pages import Page
 from sessions_app.commits import commit
-from sessions_app.models import Consolidation, ConsolidationJob, MemoryRevision, Reflection, Run
-from sessions_app.problems import Problem
-from sessions_app.reflection_report import linked
+from sessions_app.models import MemoryRevision
+from sessions_app.redaction import displayed
 
-# No key stands behind an operator at the admin.
-NO_KEY = 0
-BAR_WIDTH = 300
-
-
-def acting_for(found: Consolidation) -> Caller:
-    agent = found.agent
-    return Caller(NO_KEY, agent.pk, agent.name, agent.timezone, frozenset(SCOPES))
-
-
-@admin.register(Consolidation)
-class ConsolidationAdmin(ReadOnly, LongList):
-    list_display = (
-        "__str__", "session", "agent", "trigger", "engine", "fell_back", "tokens_before", "tokens_after",
-        "seconds", "created_at", "discarded_at",
-    )  # fmt: skip
-    list_filter = ("engine", "trigger", "agent")
-    search_fields = ("uid",)
-    search_help_text = "The id of a consolidation or of its session."
-    exclude = ("points", "summary")
-    readonly_fields = ("uid", "text", "messages_of")
-    actions = ("redo", "discard")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Consolidation]:
-        found: QuerySet[Consolidation] = super().get_queryset(request)
-        return found.select_related("agent", "session", "memory")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Consolidation], search_term: str
-    ) -> tuple[QuerySet[Consolidation], bool]:
-        if not search_term.strip():
-            return queryset, False
-        uid = uid_of(search_term.strip())
-        if uid is None:
-            return queryset.none(), False
-        return queryset.filter(uid=uid) | queryset.filter(session__uid=uid), False
-
-    @admin.display(description="summary")
-    def text(self, found: Consolidation) -> SafeString:
-        return rendered(found.summary, most=MOST_ALONE)
-
-    @admin.display(description="messages")
-    def messages_of(self, found: Consolidation) -> SafeString:
-        address = reverse("admin:sessions_app_message_changelist")
-        return format_html(
-            '<a href="{}?session__id__exact={}&seq__gte={}&seq__lte={}">{} entries</a>',
-            address,
-            found.session_id,
-            found.from_seq,
-            found.through_seq,
-            found.entries,
-        )
-
-    @admin.action(description="Condense selected ranges once more", permissions=["change"])
-    def redo(self, request: HttpRequest, queryset: QuerySet[Consolidation]) -> None:
-        def again(found: Consolidation, by: str) -> object:
-            return condensing.redo(
-                acting_for(found), found.session.uid, str(found.uid), name=None, by=by, clock=timezone.now
-            )
-
-        self._each(request, queryset, again, "condensed once more")
-
-    @admin.action(description="Discard selected consolidations", permissions=["change"])
-    def discard(self, request: HttpRequest, queryset: QuerySet[Consolidation]) -> None:
-        def away(found: Consolidation, by: str) -> object:
-            now = timezone.now()
-            return commit(
-                lambda: consolidation.discard(
-                    acting_for(found), found.session.uid, str(found.uid), by=by, now=now
-                )
-            )
-
-        self._each(request, queryset, away, "discarded")
-
-    def _each(self, request: HttpRequest, queryset: QuerySet[Consolidation], act: Any, done: str) -> None:
-        """Newest first: what stands on another has to go before it."""
-        by, count = request.user.get_username(), 0
-        for found in queryset.order_by("-through_seq"):
-            try:
-                count += act(found, by) is not None
-            except Problem as problem:
-                self.message_user(request, f"{found}: {problem.detail}", messages.ERROR)
-        self.message_user(request, f"{count} {done}.")
-
-
-@admin.register(ConsolidationJob)
-class ConsolidationJobAdmin(ReadOnly, LongList):
-    list_display = (
-        "session", "trigger", "running", "attempts", "last_error", "created_at", "next_attempt_at",
-    )  # fmt: skip
-    list_select_related = ("session",)
-    actions = ("do_now",)
-
-    @admin.action(description="Do selected ones now", permissions=["change"])
-    def do_now(self, request: HttpRequest, queryset: QuerySet[ConsolidationJob]) -> None:
-        now = timezone.now()
-        moved = commit(lambda: queryset.filter(running=False).update(next_attempt_at=now))
-        self.message_user(request, f"{moved} are due now.")
+SHOWN = 30
+# Lines that stay around what was changed.
+AROUND = 3
 
 
 @admin.register(MemoryRevision)
-class MemoryRevisionAdmin(ReadOnly, LongList):
-    list_display = ("agent", "version", "author", "created_at")
+class MemoryRevisionAdmin(Page):
+    list_display = ("named", "stands", "author", "written", "characters")
     list_select_related = ("agent",)
-    list_filter = ("agent",)
-    readonly_fields = ("changes", "document")
-    exclude = ("content",)
+    list_filter = ("agent", "author")
     actions = ("make_current",)
+    page_template = "console/memory.html"
+    deeds: ClassVar = {"make_current": "Make this the current version again"}
 
-    @admin.display(description="changes")
-    def changes(self, found: MemoryRevision) -> SafeString:
-        return format_html("<pre>{}</pre>", memory.diff(found))
+    def get_queryset(self, request: HttpRequest) -> QuerySet[MemoryRevision]:
+        newer = MemoryRevision.objects.filter(agent=OuterRef("agent"), version__gt=OuterRef("version"))
+        found: QuerySet[MemoryRevision] = super().get_queryset(request)
+        return found.annotate(is_old=Exists(newer), length=Length("content")).select_related("agent")
 
-    @admin.display(description="document")
-    def document(self, found: MemoryRevision) -> SafeString:
-        return rendered(found.content, most=MOST_ALONE)
+    def fitting(self, row: Any) -> set[str]:
+        return set(self.deeds) if row.is_old else set()
+
+    def told(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        versions = memory.of(row.agent_id)
+        against = _asked(request.GET.get("against", ""), row)
+        before, shown = versions.filter(version=against).first(), displayed(row.agent)
+        lines = list(changed("" if before is None else shown(before.content), shown(row.content)))
+        return {
+            "title": f"What {row.agent.name} remembers",
+            "document": rendered(shown(row.content), most=MOST_ALONE),
+            "against": against,
+            "lines": lines,
+            "added": sum(kind == "added" for kind, _ in lines),
+            "removed": sum(kind == "removed" for kind, _ in lines),
+            "versions": versions.defer("content").order_by("-version")[:SHOWN],
+        }
 
     @admin.action(description="Make this version the current one again", permissions=["change"])
     def make_current(self, request: HttpRequest, queryset: QuerySet[MemoryRevision]) -> None:
         now, by = timezone.now(), request.user.get_username()
-        for found in queryset.select_related("agent"):
-            commit(lambda found=found: memory.restore(found, by, now))  # type: ignore[misc]
-        self.message_user(request, "Done: it is a new version with the old text.")
+        for found in queryset.order_by("pk"):
+            made = commit(lambda found=found: memory.restore(found, by, now))  # type: ignore[misc]
+            self.log_change(request, found, f"Made current again, as version {made.version}.")
+            self.message_user(
+                request, f"Version {found.version} is current again, as version {made.version}."
+            )
+
+    @admin.display(description="version")
+    def named(self, found: MemoryRevision) -> SafeString:
+        return two_lines(f"{found.agent.name}, version {found.version}")
+
+    @admin.display(description="state")
+    def stands(self, found: Any) -> SafeString | str:
+        return tag("older") if found.is_old else tag("current", GOOD)
+
+    @admin.display(description="written")
+    def written(self, found: MemoryRevision) -> SafeString | str:
+        return when(found.created_at)
+
+    @admin.display(description="characters")
+    def characters(self, found: Any) -> str:
+        return spaced(found.length)
 
 
-@admin.register(Reflection)
-class ReflectionAdmin(ReadOnly, LongList):
-    list_display = ("__str__", "agent", "trigger", "since", "until", "delivery_error", "created_at")
-    list_select_related = ("agent",)
-    list_filter = ("trigger", "agent")
-    readonly_fields = ("uid", "report", "chart")
-    exclude = ("markdown", "stats")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Reflection]:
-        found: QuerySet[Reflection] = super().get_queryset(request)
-        return (
-            found
-            if request.resolver_match and "object_id" in request.resolver_match.kwargs
-            else found.defer("markdown", "stats")
-        )
-
-    @admin.display(description="report")
-    def report(self, found: Reflection) -> SafeString:
-        """With links that lead to the pages of the admin."""
-        messages = reverse("admin:sessions_app_message_changelist")
-        return rendered(linked(found.stats, messages + "?q={}"), most=MOST_ALONE, links_to=messages)
-
-    @admin.display(description="entries a day")
-    def chart(self, found: Reflection) -> SafeString:
-        days = found.stats.get("by_day", [])
-        most = max((day["entries"] for day in days), default=1)
-        bars = [
-            (day["day"], BAR_WIDTH * day["entries"] // most, day["entries"], day["errors"]) for day in days
-        ]
-        return format_html_join(
-            "",
-            '<div>{} <svg width="{}" height="10" role="presentation">'
-            '<rect width="100%" height="10" fill="currentColor"/></svg> {} entries, {} errors</div>',
-            bars,
-        )
+def _asked(text: str, row: MemoryRevision) -> int:
+    """The version that it is compared with: the one before, unless another is asked for."""
+    known = text.isascii() and text.isdigit() and len(text) < 9
+    return int(text) if known and int(text) != row.version else row.version - 1
 
 
-@admin.register(Run)
-class RunAdmin(ReadOnly, LongList):
-    list_display = (
-        "name", "agent", "state", "done", "total", "failed", "last_error", "started_at", "finished_at",
-    )  # fmt: skip
-    list_select_related = ("agent",)
-    list_filter = ("state", "agent")
+def changed(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Line by line: what was added, removed or kept, and where unchanged lines were left out."""
+    before, after = old.splitlines(), new.splitlines()
+    for stretch in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(AROUND):
+        if stretch[0][1]:
+            yield "skipped", ""
+        for kind, start, end, new_start, new_end in stretch:
+            if kind == "equal":
+                yield from (("kept", line) for line in before[start:end])
+                continue
+            yield from (("removed", line) for line in before[start:end])
+            yield from (("added", line) for line in after[new_start:new_end])

@@ -1,7 +1,7 @@
 import pytest
 
 from bench.figures import Figures
-from bench.rows import EMPTY, P99Below, RateAtLeast, RatioAtLeast, Row, Target, Verdict
+from bench.rows import EMPTY, P50Below, P99Below, RateAtLeast, RatioAtLeast, Row, Target, Verdict
 
 
 def row(rate: float, *targets: Target, p99_ms: float = 10.0) -> Row:
@@ -31,6 +31,11 @@ def test_a_target_without_an_aim_says_nothing_of_one() -> None:
 @pytest.mark.parametrize(("p99", "met"), [(99.9, True), (100.0, False)])
 def test_a_latency_has_to_stay_below(p99: float, met: bool) -> None:
     assert row(1.0, P99Below(100), p99_ms=p99).verdicts == [Verdict("p99 < 100 ms", f"{p99:.1f} ms", met=met)]
+
+
+@pytest.mark.parametrize(("most", "met"), [(1.0, False), (1.1, True)])
+def test_the_middle_has_to_stay_below(most: float, met: bool) -> None:
+    assert row(1.0, P50Below(most)).verdicts == [Verdict(f"p50 < {most:g} ms", "1.0 ms", met=met)]
 
 
 @pytest.mark.parametrize(("rate", "met"), [(332.9, False), (333.0, True)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SHORT = "append,stored,sweep"
+SHORT = "append,stored,sweep,pages"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,6 +36,7 @@ def test_a_short_run_measures_every_row(tmp_path: Path, pytestconfig: pytest.Con
         "append 1, bare driver",
         "append 1 message with 2 000 stored",
         "sweep: 20 due of 2 000 open sessions",
+        "page: a session, in its middle",
     ):
         assert title in done.stdout
     assert "possibly the bottleneck" in done.stdout
@@ -47,7 +48,7 @@ def test_a_short_run_measures_every_row(tmp_path: Path, pytestconfig: pytest.Con
     [
         (
             ("--only", "append,nonsense"),
-            "'nonsense' is none of append, stored, window, sweep, skills, memory, search, import",
+            "'nonsense' is none of append, stored, window, sweep, skills, memory, search, pages, import",
         ),
         (("--seconds", "0"), "it must be more than 0"),
         (("--rounds", "x"), "invalid number value: 'x'"),

@@ -1,5 +1,6 @@
 """What operators see and do: consolidations, memory, reports, runs."""
 
+import re
 from typing import Any
 
 import pytest
@@ -63,7 +64,11 @@ def test_the_memory_is_shown_with_its_changes_and_an_old_version_comes_back(
     admin.send("PUT", "/memory", {"content": "# Ada", "version": 0})
     admin.send("PUT", "/memory", {"content": "# Bob", "version": 1})
     first, second = MemoryRevision.objects.order_by("version")
-    assert "-# Ada\n+# Bob" in page(operator, MemoryRevision, second.pk)
+    shown = page(operator, MemoryRevision, second.pk)
+    assert re.findall(r'db-line-(\w+)">.*?</span>.*?</span>(.*?)</div>', shown) == [
+        ("removed", "# Ada"),
+        ("added", "# Bob"),
+    ]
     act(operator, MemoryRevision, "make_current", first.pk)
     assert said(admin.get("/memory"))["content"] == "# Ada"
     assert MemoryRevision.objects.get(version=3).author == "operator"
@@ -77,7 +82,7 @@ def test_a_report_is_rendered_with_links_to_its_messages(api: Api, operator: Cli
     shown = page(operator, Reflection, Reflection.objects.get().pk)
     assert "<h2>Self-Reflection Report</h2>" in shown
     assert "it &lt;i&gt;broke&lt;/i&gt;" in shown
-    assert f"{BASE}/message/?q={session}.1" in shown
+    assert f"{BASE}/session/at/{session}.1/" in shown
 
 
 def test_the_command_condenses_everything_and_its_state_is_shown(
