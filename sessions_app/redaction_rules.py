@@ -3,7 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
+
+# Not part of the library's promises, and so without types.
+_PARSER: Any = import_module("re._parser")
 
 # Where a word begins: `risk-…` is not `sk-…`.
 _AT = r"(?<![A-Za-z0-9])"
@@ -99,7 +103,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise BadPattern(f"A pattern has 1 to {LONGEST_PATTERN} characters.")
     try:
         found = re.compile(pattern)
-        tree = re._parser.parse(pattern)
+        tree = _PARSER.parse(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise BadPattern(f"It is not a regular expression: {error}.") from None
     if _repeats_inside(tree, inside=False):
