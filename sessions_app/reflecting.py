@@ -8,7 +8,7 @@ from typing import Any
 
 from sessions_app.error_shapes import looks_failed, shape
 from sessions_app.hedging import hedge
-from sessions_app.topics import words
+from sessions_app.topics import leading, words
 
 LOW = 0.5
 SHOWN = 5
@@ -114,11 +114,9 @@ class Figures:
         return [{"shape": name, **asdict(one)} for name, one in found if one.count >= REPEATS][:SHOWN]
 
     def topics(self) -> list[dict[str, Any]]:
-        often = [(word, count) for word, count in self._topics.items() if count >= MENTIONS]
-        often.sort(key=lambda item: (-item[1], item[0]))
         return [
             {"word": word, "mentions": count, "message_ids": self._topic_ids[word]}
-            for word, count in often[:SHOWN]
+            for word, count in leading(self._topics, MENTIONS, SHOWN)
         ]
 
     def tools(self) -> list[dict[str, Any]]:

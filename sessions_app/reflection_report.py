@@ -54,7 +54,12 @@ def linked(found: Stats, address: str = "/api/v1/messages/{}") -> str:
         return "" if own else f" ([message]({address.format(message_id)}))"
 
     places = [f"[{time}]: {address.format(message)}" for time, message in named.items()]
-    return "\n\n".join(filter(None, [markdown(found, tail), "\n".join(places)]))
+    many = [
+        f"- {what}: {' '.join(f'[{place}]({address.format(one)})' for place, one in enumerate(ids, 1))}"
+        for what, ids in _findings(found)
+    ]
+    where = "\n".join(["### Messages", *many]) if many else ""
+    return "\n\n".join(filter(None, [markdown(found, tail), where, "\n".join(places)]))
 
 
 def markdown(found: Stats, tail: Tail = lambda item: "") -> str:
@@ -92,6 +97,19 @@ def _named(found: Stats) -> dict[str, str]:
         for item in found[name]:
             named.setdefault(item["created_at"][:19], item["message_id"])
     return named
+
+
+def _findings(found: Stats) -> Iterator[tuple[str, Sequence[str]]]:
+    """What stands on several messages, as it is called above, and the newest of those."""
+    for topic in found["topics"]:
+        yield f'"{topic["word"]}"', topic["message_ids"]
+    for error in found["repeated_errors"]:
+        yield error["example"], error["message_ids"]
+    for tool in found["tools"]:
+        if tool["failed_message_ids"]:
+            yield f"{tool['tool']}, failed", tool["failed_message_ids"]
+        if tool["slow_message_ids"]:
+            yield f"{tool['tool']}, slow", tool["slow_message_ids"]
 
 
 def _reviewed(found: Stats) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 
 from skills_app.models import SkillInvocation, State
 
@@ -21,4 +21,12 @@ def failing(agent_id: int, since: datetime | None, until: datetime | None) -> Se
     counted = found.values(skill=F("skill_name")).annotate(
         failures=Count("pk", filter=Q(state=State.FAILED)), uses=Count("pk")
     )
-    return list(counted.filter(failures__gt=0).order_by("-failures", "skill")[:MOST])
+    worst = counted.filter(failures__gt=0).order_by("-failures", "skill")[:MOST]
+    return [{**skill, "session_ids": _sessions(found, skill["skill"])} for skill in worst]
+
+
+def _sessions(found: QuerySet[SkillInvocation], name: str) -> list[str]:
+    """Where it failed, newest first: a use of a skill is no message, but it belongs to a session."""
+    failed = found.filter(skill_name=name, state=State.FAILED, session__isnull=False)
+    newest = failed.order_by("-invoked_at", "-pk").values_list("session__uid", flat=True)[: MOST * 4]
+    return list(dict.fromkeys(map(str, newest)))[:MOST]

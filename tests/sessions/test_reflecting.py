@@ -1,5 +1,6 @@
 """The report, line by line, over entries that are written down here."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from sessions_app.hedging import hedge
 from sessions_app.reflecting import Reviewed, gathered
 from sessions_app.reflection_report import linked, markdown, stats
-from sessions_app.topics import words
+from sessions_app.topics import leading, words
 
 AT = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -96,6 +97,11 @@ Reviewed 7 recent entries: 2 user messages, 2 responses, 2 errors.
 - User frequently asks about "lisbon" — consider deepening knowledge here."""
     )
     places = """\
+### Messages
+- "lisbon": [1](/m/s.2) [2](/m/s.5)
+- "weather": [1](/m/s.2) [2](/m/s.5)
+- timeout after 10 s: [1](/m/s.1) [2](/m/s.3)
+
 [2026-05-01T10:00:00]: /m/s.0
 [2026-05-01T09:59:00]: /m/s.1
 [2026-05-01T09:57:00]: /m/s.3"""
@@ -193,15 +199,38 @@ def test_hedging_counts_where_no_confidence_was_given(
         ("don't know what this would be", []),
         ("cat cats 1234 12345", ["cats"]),
         ("well-known user_name", ["well-known", "user", "name"]),
-        ("привет мир", ["привет"]),
+        ("погода мир", ["погода"]),
         ("北京的天气", ["北京", "天气"]),
         ("ホテルを予約", ["ホテル", "予約"]),
         ("서울 날씨", ["서울", "날씨"]),
+        ("दिल्ली में मौसम", ["दिल्ली", "मौसम"]),
+        ("see https://example.org/cats or ask cats@example.org", []),
+        ("kannst du bitte die Rechnung schicken", ["rechnung", "schicken"]),
+        ("necesito las facturas para mañana", ["necesito", "facturas", "mañana"]),
+        ("мне нужно расписание", ["расписание"]),
+        (
+            "帮我做数据分析",
+            ["做数", "数据", "据分", "分析", "做数据", "数据分", "据分析", "做数据分", "数据分析"],
+        ),
         ("", []),
     ],
 )
 def test_words_of_any_script(text: str, expected: list[str]) -> None:
     assert list(words(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["数据分析报告", "请看数据分析", "数据分析和数据"], [("数据", 4), ("数据分析", 3)]),
+        # Six signs are counted by fours, which are one word all the same.
+        (["人工智能系统"] * 3, [("人工智能", 3), ("系统", 3)]),
+        (["北京天气", "天气北京", "北京的天气"], [("北京", 3), ("天气", 3)]),
+        (["cats and dogs", "cats", "dogs cats dogs"], [("cats", 3), ("dogs", 3)]),
+    ],
+)
+def test_no_topic_is_a_part_of_another(texts: list[str], expected: list[tuple[str, int]]) -> None:
+    assert leading(Counter(word for text in texts for word in words(text)), 3, 5) == expected
 
 
 def test_findings_of_one_second_lead_each_to_its_own_message() -> None:

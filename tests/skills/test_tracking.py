@@ -315,14 +315,18 @@ def test_an_erased_session_takes_its_skills_along_and_the_counts_follow(clock: C
 
 
 def test_a_report_names_the_skills_that_failed(clock: Clock, api: Api, stranger: Api) -> None:
-    api.append(api.open(), {"role": "user", "content": "hi"})
-    for completed in (True, False, False):
-        use(api, "lint", completed)
+    session = api.open()
+    api.append(session, {"role": "user", "content": "hi"})
+    use(api, "lint", True)
+    use(api, "lint", False, session_id=session)
+    use(api, "lint", False, session_id=session)
     use(api, "test", True)
     use(stranger, "theirs", False)
     start(api, "lint")
     report = said(api.post("/reflections", {"since": "24h"}))
-    assert report["stats"]["skills"] == [{"skill": "lint", "failures": 2, "uses": 3}]
+    assert report["stats"]["skills"] == [
+        {"skill": "lint", "failures": 2, "uses": 3, "session_ids": [session]}
+    ]
     assert "### Failing Skills\n- lint: 2 of 3 uses failed" in report["markdown"]
     clock.move(days=2)
     api.append(api.open(), {"role": "user", "content": "later"})
