@@ -24,6 +24,7 @@ from skills_app import (
     reports,
     schemas,
     tracking,
+    trend_schemas,
     trends,
     vectors,
     workflow,
@@ -124,7 +125,8 @@ def read_invocation(request: HttpRequest, invocation_id: str) -> HttpResponse:
 @requires("read")
 def list_metrics(request: HttpRequest, query: Query[schemas.MetricsQuery]) -> HttpResponse:
     """Each skill, most used first."""
-    return json_answer(metrics.page(_selection(caller(request), query), query.cursor, query.limit))
+    selection = _selection(caller(request), query, query.skill_name)
+    return json_answer(metrics.page(selection, query.cursor, query.limit))
 
 
 @router.get("/metrics/{text:name}", response=answers({200: schemas.MetricsOut}))
@@ -168,7 +170,7 @@ def read_workflow(request: HttpRequest, query: Query[schemas.PeriodQuery]) -> Ht
     return json_answer(workflow.analysis(_selection(caller(request), query)))
 
 
-@router.get("/trends", response=answers({200: schemas.TrendsOut}))
+@router.get("/trends", response=answers({200: trend_schemas.TrendsOut}))
 @requires("read")
 def read_trends(request: HttpRequest, query: Query[schemas.TrendsQuery]) -> HttpResponse:
     """Skills by day: trends, anomalies, what is not used or fails, and in how many sessions."""

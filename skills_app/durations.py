@@ -5,7 +5,8 @@ within 2 % of a duration that was really measured at that rank; below a millisec
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 ERROR = 0.02
 GROWTH = (1 + ERROR) / (1 - ERROR)
@@ -13,6 +14,7 @@ SHORTEST_US = 1_000
 _LOG_GROWTH = math.log(GROWTH)
 
 Histogram = dict[str, int]
+K = TypeVar("K", bound=Hashable)
 
 
 def class_of(microseconds: int) -> str:
@@ -30,13 +32,13 @@ def seconds_of(name: str) -> float:
     return 2 * upper / (GROWTH + 1) / 1e6
 
 
-def add_to(histogram: Histogram, other: Mapping[str, int], sign: int = 1) -> None:
-    """With a negative sign it is taken away; a class that is empty is not kept."""
+def add_to(counts: dict[K, int], other: Mapping[K, int], sign: int = 1) -> None:
+    """With a negative sign they are taken away; what there is none of is not kept."""
     for name, count in other.items():
-        if now := histogram.get(name, 0) + sign * count:
-            histogram[name] = now
+        if now := counts.get(name, 0) + sign * count:
+            counts[name] = now
         else:
-            histogram.pop(name, None)
+            counts.pop(name, None)
 
 
 def quantile(histogram: Mapping[str, int], share: float) -> float | None:

@@ -72,6 +72,7 @@ def shown(name: str, cell: Cell, running: dict[str, Any], sessions: int) -> dict
         "abandoned_invocations": cell.abandoned,
         "running_invocations": running["count"],
         "completion_rate": cell.rate,
+        "total_duration_seconds": cell.duration_us / 1e6,
         "avg_duration_seconds": cell.average_seconds,
         "median_duration_seconds": durations.quantile(cell.durations, 0.5),
         "p95_duration_seconds": durations.quantile(cell.durations, 0.95),

@@ -1,6 +1,5 @@
 """What a finished invocation adds to the counts. Pure: one fold for a move, a session, a recount."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -17,6 +16,10 @@ SUMS = (
     "completed", "failed", "abandoned", "timed", "duration_us", "ranked", "rank_sum", "ranked_first",
     "first_completed",
 )  # fmt: skip
+
+
+# By kind and label, how often.
+Labels = dict[tuple[str, str], int]
 
 
 class Key(NamedTuple):
@@ -63,7 +66,7 @@ class Cell:
     durations: Histogram = field(default_factory=dict)
     first_at: datetime | None = None
     last_at: datetime | None = None
-    labels: Counter[tuple[str, str]] = field(default_factory=Counter)
+    labels: Labels = field(default_factory=dict)
 
     @property
     def finished(self) -> int:
@@ -78,19 +81,22 @@ class Cell:
     def average_seconds(self) -> float:
         return self.duration_us / self.timed / 1e6 if self.timed else 0.0
 
+    @property
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        return self.first_at, self.last_at
+
     def add(self, other: "Cell", sign: int = 1) -> None:
         for name in SUMS:
             setattr(self, name, getattr(self, name) + sign * getattr(other, name))
         add_to(self.durations, other.durations, sign)
-        for label, count in other.labels.items():
-            self.labels[label] += sign * count
+        add_to(self.labels, other.labels, sign)
         if sign > 0:
             self.first_at = earliest(self.first_at, other.first_at)
             self.last_at = latest(self.last_at, other.last_at)
 
     def labelled(self, kind: str) -> dict[str, int]:
         """Most frequent first, at most 100 of them."""
-        found = [(label, count) for (of, label), count in self.labels.items() if of == kind and count]
+        found = [(label, count) for (of, label), count in self.labels.items() if of == kind]
         return dict(sorted(found, key=lambda pair: (-pair[1], pair[0]))[:100])
 
 
@@ -116,14 +122,13 @@ def cell_of(fact: Fact) -> Cell:
     return cell
 
 
-def _labels(fact: Fact) -> Counter[tuple[str, str]]:
-    found: Counter[tuple[str, str]] = Counter((FOLLOW_UP, action) for action in fact.follow_up_actions)
-    found.update((ALTERNATIVE, name) for name in fact.alternatives)
-    if fact.workflow_path:
-        found[PATH, fact.workflow_path] += 1
-    if fact.error_type:
-        found[ERROR, fact.error_type] += 1
-    return found
+def _labels(fact: Fact) -> Labels:
+    """Each as often as it was told."""
+    told = [*((FOLLOW_UP, action) for action in fact.follow_up_actions)]
+    told += [(ALTERNATIVE, name) for name in fact.alternatives]
+    told += [(PATH, fact.workflow_path)] if fact.workflow_path else []
+    told += [(ERROR, fact.error_type)] if fact.error_type else []
+    return {label: told.count(label) for label in told}
 
 
 def folded(facts: Iterable[Fact]) -> dict[Key, Cell]:

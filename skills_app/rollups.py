@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from operator import itemgetter
+from typing import TypeVar
 
 import orjson
 from django.db.models import Max, Min, QuerySet
 
-from sessions_app.objects import utc
+from skills_app.durations import add_to
 from skills_app.models import QueryVector, SkillAdoption, SkillInvocation, SkillReach, SkillRollup, SkillTally
 from skills_app.rollup_rules import (
     EVER,
@@ -20,22 +21,29 @@ from skills_app.rollup_rules import (
     fact_of,
     folded,
 )
-from skills_app.statements import locking, rows
+from skills_app.statements import repeated, rows
 
-COLUMNS = ("id", *SUMS, "durations", "first_at", "last_at")
-FIND = f"""SELECT {", ".join(COLUMNS)} FROM skills_app_skillrollup
-WHERE agent_id = %s AND day = %s AND skill_name = %s AND workflow_phase = %s"""  # noqa: S608 - column names of our own
-CREATE = f"""INSERT INTO skills_app_skillrollup
-(agent_id, day, skill_name, workflow_phase, {", ".join(SUMS)}, durations, first_at, last_at)
-VALUES (%s, %s, %s, %s, {", ".join("0" for _ in SUMS)}, '{{}}', %s, %s)
-ON CONFLICT (agent_id, day, skill_name, workflow_phase) DO NOTHING RETURNING id"""  # noqa: S608 - column names of our own
-UPDATE = f"""UPDATE skills_app_skillrollup SET {", ".join(f"{name} = %s" for name in SUMS)},
-durations = %s, first_at = %s, last_at = %s WHERE id = %s RETURNING id"""  # noqa: S608 - column names of our own
+T = TypeVar("T")
+
+TABLE = "skills_app_skillrollup"
+KEY = ("agent_id", "day", "skill_name", "workflow_phase")
+ROW = f"({', '.join(['%s'] * (len(KEY) + len(SUMS) + 2))}, '{{}}')"
+# One statement makes the rows or moves them, in the order in which they are given.
+MOVE = f"""INSERT INTO {TABLE} ({", ".join(KEY)}, {", ".join(SUMS)}, first_at, last_at, durations)
+VALUES {{values}} ON CONFLICT ({", ".join(KEY)}) DO UPDATE SET
+{", ".join(f"{name} = {TABLE}.{name} + excluded.{name}" for name in SUMS)},
+first_at = CASE WHEN excluded.first_at < {TABLE}.first_at THEN excluded.first_at ELSE {TABLE}.first_at END,
+last_at = CASE WHEN excluded.last_at > {TABLE}.last_at THEN excluded.last_at ELSE {TABLE}.last_at END
+RETURNING {", ".join(KEY)}, id, completed + failed + abandoned, durations"""  # noqa: S608 - column names of our own
+TIMES = f"""UPDATE {TABLE} SET durations = v.column2 FROM (VALUES {{values}}) AS v
+WHERE {TABLE}.id = v.column1 RETURNING {TABLE}.id"""  # noqa: S608 - names of our own
+SPAN = f"UPDATE {TABLE} SET first_at = %s, last_at = %s WHERE id = %s RETURNING id"  # noqa: S608 - names of our own
 TALLY = """INSERT INTO skills_app_skilltally (agent_id, day, skill_name, workflow_phase, kind, label, count)
 VALUES {values}
 ON CONFLICT (agent_id, day, kind, skill_name, workflow_phase, label)
 DO UPDATE SET count = skills_app_skilltally.count + excluded.count RETURNING id"""
-TALLIED_AT_ONCE = 100
+LABEL = "(%s, %s, %s, %s, %s, %s, %s)"
+AT_ONCE = 50
 ADOPT = """INSERT INTO skills_app_skilladoption (agent_id, skill_name, session_id, uses)
 VALUES (%s, %s, %s, %s) ON CONFLICT (session_id, skill_name)
 DO UPDATE SET uses = skills_app_skilladoption.uses + excluded.uses RETURNING uses"""
@@ -47,57 +55,68 @@ DO UPDATE SET sessions = skills_app_skillreach.sessions + excluded.sessions RETU
 def count(facts: Sequence[Fact]) -> None:
     """Runs inside `commit`, with the change of the invocations themselves."""
     _adopt(facts)
-    # In one order, whoever moves them: two that meet wait for each other once and never in a circle.
-    cells = sorted(folded(facts).items(), key=itemgetter(0))
-    for key, cell in cells:
-        _move(key, cell)
-    _tally(cells)
+    _move(facts)
 
 
 def discount(facts: Sequence[Fact]) -> None:
     """The same backwards, after the invocations are gone."""
-    cells = sorted(folded(facts).items(), key=itemgetter(0))
-    for key, cell in cells:
-        _move(key, cell, sign=-1)
-    _tally(cells, sign=-1)
-    for key, _ in cells:
+    for key, pk, finished in _move(facts, sign=-1):
+        if finished:
+            rows(SPAN, [*_span(key), pk])
+        else:
+            SkillRollup.objects.filter(pk=pk).delete()
         SkillTally.objects.filter(**key._asdict(), count=0).delete()
 
 
-def _tally(cells: Sequence[tuple[Key, Cell]], sign: int = 1) -> None:
+def _move(facts: Sequence[Fact], sign: int = 1) -> list[tuple[Key, int, int]]:
+    """What has moved: its key, its row, how many finished uses that row counts by now."""
+    # In one order, whoever moves them: two that meet wait for each other once and never in a circle.
+    cells = sorted(folded(facts).items(), key=itemgetter(0))
+    moved = [row for some in _in_parts(cells) for row in _move_some(dict(some), sign)]
+    _tally(cells, sign)
+    return moved
+
+
+def _move_some(cells: dict[Key, Cell], sign: int) -> list[tuple[Key, int, int]]:
+    found = rows(
+        repeated(MOVE, ROW, len(cells)),
+        [value for key, cell in cells.items() for value in (*key, *_sums(cell, sign), *cell.span)],
+    )
+    moved, timed = [], []
+    for *columns, pk, finished, durations in found:
+        key = _key(*columns)
+        moved.append((key, pk, finished))
+        if cells[key].durations:
+            classes = orjson.loads(durations)
+            add_to(classes, cells[key].durations, sign)
+            timed += [pk, orjson.dumps(classes).decode()]
+    if timed:
+        rows(repeated(TIMES, "(%s, %s)", len(timed) // 2), timed)
+    return moved
+
+
+def _sums(cell: Cell, sign: int) -> list[int]:
+    return [sign * getattr(cell, name) for name in SUMS]
+
+
+def _key(agent_id: int, day: date | str, skill: str, phase: str) -> Key:
+    return Key(agent_id, date.fromisoformat(day) if isinstance(day, str) else day, skill, phase)
+
+
+def _tally(cells: Sequence[tuple[Key, Cell]], sign: int) -> None:
     """The rows of labels are guarded by those of their cells, which are locked by now."""
     moved = [
         (*key, kind, label, sign * times)
         for key, cell in cells
         for (kind, label), times in sorted(cell.labels.items())
     ]
-    for start in range(0, len(moved), TALLIED_AT_ONCE):
-        some = moved[start : start + TALLIED_AT_ONCE]
-        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * len(some))
-        rows(TALLY.format(values=values), [value for row in some for value in row])
+    for some in _in_parts(moved):
+        rows(repeated(TALLY, LABEL, len(some)), [value for row in some for value in row])
 
 
-def _move(key: Key, moved: Cell, sign: int = 1) -> None:
-    pk, cell = _locked(key, moved)
-    cell.add(moved, sign)
-    if not cell.finished:
-        SkillRollup.objects.filter(pk=pk).delete()
-    else:
-        if sign < 0:
-            cell.first_at, cell.last_at = _span(key)
-        sums = [getattr(cell, name) for name in SUMS]
-        rows(UPDATE, [*sums, orjson.dumps(cell.durations).decode(), cell.first_at, cell.last_at, pk])
-
-
-def _locked(key: Key, moved: Cell) -> tuple[int, Cell]:
-    find = FIND + locking()
-    while not (found := rows(find, key)):
-        rows(CREATE, [*key, moved.first_at, moved.last_at])
-    row = dict(zip(COLUMNS, found[0], strict=True))
-    cell = Cell(**{name: row[name] for name in SUMS}, durations=orjson.loads(row["durations"]))
-    if cell.finished:
-        cell.first_at, cell.last_at = utc(row["first_at"]), utc(row["last_at"])
-    return row["id"], cell
+def _in_parts(moved: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(moved), AT_ONCE):
+        yield moved[start : start + AT_ONCE]
 
 
 def _span(key: Key) -> tuple[datetime | None, datetime | None]:

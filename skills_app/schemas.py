@@ -1,7 +1,7 @@
 """What comes in and what goes out, as the OpenAPI document describes it."""
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
@@ -108,6 +108,7 @@ class MetricsOut(Schema):
     abandoned_invocations: int
     running_invocations: int
     completion_rate: float = Field(description="In percent of all finished.")
+    total_duration_seconds: float = Field(description="Of the completed ones, as is the average.")
     avg_duration_seconds: float
     median_duration_seconds: float | None = Field(description="Within 2 %, or a millisecond.")
     p95_duration_seconds: float | None = Field(description="Within 2 %, or a millisecond.")
@@ -247,17 +248,6 @@ class WorkflowOut(Schema):
     heatmap: HeatmapOut
 
 
-class TrendsOut(Schema):
-    since: date
-    until: date
-    items: list[dict[str, Any]]
-    never_used: list[dict[str, Any]]
-    unused_lately: list[dict[str, Any]]
-    failing_lately: list[dict[str, Any]]
-    adoption: dict[str, Any]
-    tests: dict[str, str]
-
-
 class ExportOut(Schema):
     summary: SummaryOut
     skills: dict[str, MetricsOut]
@@ -272,7 +262,9 @@ class PeriodQuery(Asked):
 
 
 class MetricsQuery(PeriodQuery, ListQuery):
-    pass
+    skill_name: Annotated[str, Field(min_length=1, max_length=LABEL_LENGTH)] | None = Field(
+        None, description="One skill: for names that an address cannot hold, such as `..`."
+    )
 
 
 class ReportQuery(PeriodQuery):

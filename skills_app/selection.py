@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Max, Min, QuerySet
 
 from sessions_app.access import Caller
+from skills_app.durations import add_to
 from skills_app.models import SkillInvocation, SkillRollup, SkillTally
 from skills_app.rollup_rules import EVER, Cell, by_skill_and_phase
 from skills_app.rollups import cell_of_row, facts_of
@@ -38,7 +39,7 @@ class Selection:
             cells.setdefault((row.skill_name, row.workflow_phase), Cell()).add(cell_of_row(row))
         for tally in self._of_days(SkillTally.objects.all()):
             labels = cells.setdefault((tally.skill_name, tally.workflow_phase), Cell()).labels
-            labels[tally.kind, tally.label] += tally.count
+            add_to(labels, {(tally.kind, tally.label): tally.count})
         return cells
 
     def by_day(self) -> dict[str, dict[date, Cell]]:

@@ -10,7 +10,7 @@ from bench.rows import P99Below, RateAtLeast, RatioAtLeast, Row
 from bench.servers import Product, run_in
 
 FILE, FEW, BARE = "a JSON file of 10 000", "10 000 stored", "the bare product"
-THREADS = 8
+THREADS = 16
 VECTORS = 10  # one vector for so many messages of --stored: 100 000 with the defaults
 
 
@@ -40,13 +40,17 @@ def measure(bench: Bench) -> list[Row]:
         ),
         Row(
             "skills-many",
-            f"start + complete, {stored:,} stored, no HTTP".replace(",", " "),
+            f"start + complete, {spaced(stored)} stored, no HTTP",
             taken["many"],
             beside,
             [RatioAtLeast(200, to=FILE), RatioAtLeast(0.9, to=FEW)],
         ),
         *_recommendation(bench, max(stored // VECTORS, 1)),
     ]
+
+
+def spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
 
 
 def _track(bench: Bench, product: Product) -> Figures:
@@ -86,7 +90,7 @@ def _way(told: dict[str, list[float]], way: str, count: int) -> list[Row]:
     figures = {
         name: [figures_of(told[name], sum(told[name]))] for name in ("ours", "bare", "loop") if told[name]
     }
-    many = f"{count:,}".replace(",", " ")
+    many = spaced(count)
     ours = f"recommend over {many}, {where}, +{told['megabytes']:.0f} MB"
     rows = [Row(f"skills-recommend-{way}", ours, figures["ours"], targets=[P99Below(30)])]
     if "bare" in figures:
