@@ -91,7 +91,7 @@ TEMPLATES = [
 UNFOLD = {
     "SITE_TITLE": "Daybook",
     "SITE_HEADER": "Daybook",
-    "SITE_SUBHEADER": "Operator's console",
+    "SITE_SUBHEADER": "Console · times in UTC",
     "SITE_SYMBOL": "menu_book",
     "SITE_URL": None,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/daybook/icon.svg"}],
@@ -99,8 +99,10 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "COLORS": {},
     "BORDER_RADIUS": None,
-    "STYLES": ["/static/daybook/console.css", "/static/daybook/pages.css"],
-    "SCRIPTS": ["/static/daybook/expressions.js", "/static/daybook/console.js"],
+    "STYLES": [f"/static/daybook/{name}.css" for name in ("console", "transcript", "pages")],
+    "SCRIPTS": [
+        f"/static/daybook/{name}.js" for name in ("expressions", "keyboard", "transcript", "console")
+    ],
     "SIDEBAR": {
         "show_search": False,
         "show_all_applications": False,
@@ -248,7 +250,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
-DATETIME_FORMAT, DATE_FORMAT, TIME_FORMAT = "j M Y, H:i", "j M Y", "H:i"
+FORMAT_MODULE_PATH = "config.formats"
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"

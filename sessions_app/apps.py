@@ -3,7 +3,7 @@ from django.apps import AppConfig
 
 class SessionsConfig(AppConfig):
     name = "sessions_app"
-    verbose_name = "Sessions"
+    verbose_name = "Record"
 
     def ready(self) -> None:
         # They register themselves when their module is imported.

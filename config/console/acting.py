@@ -39,8 +39,15 @@ class Action:
     says: str
     run: Callable[[Caller, Session, Given, datetime], Done]
     right: str = CHANGE_SESSION
-    # Whether a word has to be typed on the page that asks.
+    # Whether a page asks first, and whether a word has to be typed there.
     asks: bool = False
+    asks_twice: bool = False
+    # For which sessions it is offered: open ones, ended ones or all.
+    for_open: bool = True
+    for_ended: bool = True
+
+    def fits(self, session: Session) -> bool:
+        return self.for_open if session.ended_at is None else self.for_ended
 
 
 def _reset(caller: Caller, session: Session, given: Given, now: datetime) -> Done:
@@ -87,24 +94,34 @@ def _erase(caller: Caller, session: Session, given: Given, now: datetime) -> Don
 ACTIONS = {
     action.name: action
     for action in (
-        Action("reset", "Reset", "It ends now; a new session of its key is opened.", _reset),
-        Action("reopen", "Reopen", "It goes on; the open session of its key ends.", _reopen),
+        Action(
+            "reset", "Reset",
+            "It ends now, and a new session of its key is opened. The transcript stays; the new one starts "
+            "with a summary of it. An ended session can be reopened.",
+            _reset, asks=True, for_ended=False,
+        ),
+        Action(
+            "reopen", "Reopen",
+            "It becomes the open session of its key again. The one that is open now ends as switched.",
+            _reopen, asks=True, for_open=False,
+        ),
         Action(
             "condense", "Condense", "What the window does not need any more becomes a summary.", _condense
         ),
         Action("reflect", "Reflect", "A report over its newest entries is written.", _reflect),
         Action(
-            "retain",
-            "Trim the window",
-            "The newest messages stay in the window; the record stays whole.",
-            _retain,
+            "retain", "Trim the window",
+            "The newest messages stay in the window that the model gets, the rest is hidden from it. "
+            "The record stays whole.",
+            _retain, asks=True, for_ended=False,
         ),
         Action("end-lease", "End the lease", "A policy may end the session again.", _end_lease),
         Action(
-            "erase", "Erase", "Every entry goes, for good. There is no way back.", _erase, ERASE_SESSION, True
+            "erase", "Erase", "Every entry goes, for good. There is no way back.", _erase, ERASE_SESSION,
+            asks=True, asks_twice=True,
         ),
     )
-}
+}  # fmt: skip
 
 
 def act(user: Any, session: Session, action: Action, given: Given, now: datetime) -> Done:

@@ -16,6 +16,7 @@ def header(session: Session, now: datetime) -> dict[str, Any]:
     decision = explain(acting_for(session.agent, now), session.uid)
     return {
         "source": described(session),
+        "kinds": [kind for kind in _kinds(session) if kind[2]],
         "decision": decision,
         "policy": policy_text(decision["policy"]),
         "next_reset_at": _moment(decision["next_reset_at"]),
@@ -27,6 +28,15 @@ def header(session: Session, now: datetime) -> dict[str, Any]:
         "condensing": ConsolidationJob.objects.filter(session_id=session.pk).first(),
         "deliveries": list(session.delivery_set.defer("content").order_by("-pk")[:3]),
     }
+
+
+def _kinds(session: Session) -> list[tuple[str, str, int]]:
+    return [
+        ("message", "message", session.messages_count),
+        ("tool_call", "tool call", session.tool_calls_count),
+        ("error", "error", session.errors_count),
+        ("decision", "decision", session.decisions_count),
+    ]
 
 
 def described(session: Session) -> str:

@@ -1,7 +1,6 @@
 """Sessions: the list, the page of one with its transcript, its live tail, and what operators do there."""
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,7 +15,7 @@ from django.http import (
     HttpResponseBase,
     StreamingHttpResponse,
 )
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.template.defaultfilters import date
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -24,17 +23,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import content_disposition_header
 
-from config.console import acting, jobs
+from config.console import acting, jobs, transcripts
 from config.console.session_page import header
+from config.console.transcripts import chosen_session, number
 from gateway_app.admin.acting import acting_for
-from sessions_app import events
-from sessions_app.admin import transcript
 from sessions_app.admin.sessions import SessionList, uid_of
 from sessions_app.models import Session
-from sessions_app.problems import Busy, Problem
+from sessions_app.problems import Problem
 from sessions_app.transcripts import exporting
-
-TOLD = re.compile(rb"(?m)^data:.*$")
 
 
 @admin.register(Session)
@@ -46,8 +42,10 @@ class SessionAdmin(SessionList):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         own = [
-            path("<int:pk>/part/", view(self.part_view), name="console_part"),
-            path("<int:pk>/live/", view(self.live_view), name="console_live"),
+            path("<int:pk>/part/", view(transcripts.part), name="console_part"),
+            path("<int:pk>/live/", view(transcripts.live), name="console_live"),
+            path("<int:pk>/find/", view(transcripts.find), name="console_find"),
+            path("<int:pk>/next/<slug:kind>/", view(transcripts.following), name="console_next"),
             path("<int:pk>/act/<slug:action>/", view(self.act_view), name="console_act"),
             path("<int:pk>/export/<slug:form>/", view(self.export_view), name="console_export"),
             path("at/<str:uid>/", view(self.permalink_view), name="console_session"),
@@ -57,49 +55,36 @@ class SessionAdmin(SessionList):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        if not object_id.isdigit() or request.method != "GET":
+        if not re.fullmatch("[0-9]{1,18}", object_id) or request.method != "GET":
             answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
             return answer
-        session = self._session(request, int(object_id))
+        session = chosen_session(request, int(object_id))
         now = timezone.now()
-        part = self._part(session, request)
         context = {
             **self.admin_site.each_context(request),
             **header(session, now),
             "title": str(session),
             "subtitle": None,
             "opts": self.opts,
+            "original": session,
             "session": session,
-            "part": part,
-            "wanted": _number(request, "seq"),
-            "may_act": request.user.has_perm("sessions_app.change_session"),
-            "may_erase": request.user.has_perm("sessions_app.delete_session"),
+            "part": transcripts.wanted_part(session, request),
+            "wanted": number(request, "seq"),
+            "find": request.GET.get("find", ""),
+            "may_act": request.user.has_perm(acting.CHANGE_SESSION),
+            "actions": [
+                action
+                for action in acting.ACTIONS.values()
+                if action.name != "end-lease" and action.fits(session) and request.user.has_perm(action.right)
+            ],
             "policy_link": _policy_link(request, session),
             "formats": _formats(request),
             "list": reverse("admin:sessions_app_session_changelist"),
         }
         return TemplateResponse(request, "console/session.html", context)
 
-    def part_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """More of the transcript, for a page that is open already."""
-        session = self._session(request, pk)
-        return render(
-            request, "console/part.html", {"session": session, "part": self._part(session, request)}
-        )
-
-    def live_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
-        session = self._session(request, pk)
-        try:
-            stream = events.stream(
-                session, _number(request, "after") or session.last_seq, include_hidden=True
-            )
-        except Busy as busy:
-            return HttpResponse(busy.detail, status=503, headers=dict(busy.headers or {}))
-        headers = {"X-Accel-Buffering": "no"}
-        return StreamingHttpResponse(Numbers(stream), content_type="text/event-stream", headers=headers)
-
     def export_view(self, request: HttpRequest, pk: int, form: str) -> HttpResponseBase:
-        session = self._session(request, pk)
+        session = chosen_session(request, pk)
         if form not in exporting.FORMATS:
             raise Http404
         if form == exporting.ARCHIVE and not request.user.has_perm(acting.CHANGE_SESSION):
@@ -125,12 +110,12 @@ class SessionAdmin(SessionList):
         chosen = acting.ACTIONS.get(action)
         if chosen is None:
             raise Http404
-        session = self._session(request, pk)
+        session = chosen_session(request, pk)
         if not request.user.has_perm(chosen.right):
             raise PermissionDenied
         if request.method != "POST":
             return self._ask(request, session, chosen)
-        if chosen.asks and request.POST.get("sure") != chosen.name:
+        if chosen.asks_twice and request.POST.get("sure") != chosen.name:
             return self._ask(request, session, chosen, "Type the word to go on.")
         return self._done(request, session, chosen)
 
@@ -156,24 +141,6 @@ class SessionAdmin(SessionList):
             "opts": self.opts,
         }  # fmt: skip
         return TemplateResponse(request, "console/ask.html", context)
-
-    def _session(self, request: HttpRequest, pk: int) -> Session:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        session = Session.objects.select_related("agent").filter(pk=pk).first()
-        if session is None:
-            raise Http404
-        return session
-
-    def _part(self, session: Session, request: HttpRequest) -> transcript.Part:
-        for name, read in (
-            ("seq", transcript.around),
-            ("before", transcript.before),
-            ("after", transcript.after),
-        ):
-            if (seq := _number(request, name)) is not None:
-                return read(session, seq)
-        return transcript.newest(session)
 
     @admin.action(description="Reset selected sessions", permissions=["change"])
     def reset_selected(self, request: HttpRequest, queryset: QuerySet[Session]) -> HttpResponse:
@@ -248,22 +215,6 @@ class SessionAdmin(SessionList):
         return _when(session.active_at or session.updated_at)
 
 
-class Numbers:
-    """A stream of events without what they tell: the page asks for that, and gets it as it may be shown."""
-
-    def __init__(self, events: Iterator[bytes]) -> None:
-        self._events = events
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        return TOLD.sub(b"data: {}", next(self._events))
-
-    def close(self) -> None:
-        self._events.close()  # type: ignore[attr-defined]  # it gives its place back
-
-
 def _formats(request: HttpRequest) -> list[str]:
     whole = request.user.has_perm(acting.CHANGE_SESSION)
     return [form for form in exporting.FORMATS if whole or form != exporting.ARCHIVE]
@@ -275,11 +226,6 @@ def _when(moment: datetime) -> str:
         moment.isoformat(),
         date(moment, "j M, H:i" if moment.year == timezone.now().year else "j M Y, H:i"),
     )
-
-
-def _number(request: HttpRequest, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _policy_link(request: HttpRequest, session: Session) -> str | None:

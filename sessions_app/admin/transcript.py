@@ -9,7 +9,7 @@ import orjson
 from django.utils.safestring import SafeString
 
 from sessions_app.admin import markdown
-from sessions_app.models import Message, Session
+from sessions_app.models import Consolidation, Message, Session
 from sessions_app.redaction import Redactor, redactor_for
 
 PART = 100
@@ -18,6 +18,7 @@ APART = 40
 # A page does not carry the megabyte that an entry may be: its own page shows it whole.
 SHOWN = 20_000
 COLUMNS = ("pk", "seq", "kind", "role", "body", "extra", "tokens", "created_at", "hidden_by")
+PLACE = 500
 HIDDEN = {"clear": "cleared", "retain": "trimmed", "rewind": "rewound"}
 
 Row = Mapping[str, Any]
@@ -31,6 +32,17 @@ class Call:
     arguments: str
     result: str | None = None
     result_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    text: str
+    from_seq: int
+    through_seq: int
+    # Whether it tells of everything that is condensed; older ones are within it.
+    stands: bool
+    # How it was made, where that is known.
+    made: Consolidation | None = None
 
 
 @dataclass(slots=True)
@@ -52,9 +64,14 @@ class Entry:
     tokens: int = 0
     hidden: str = ""
     condensed: bool = False
+    # Whether it is the first of those that are hidden so, or condensed.
+    begins_hidden: bool = False
+    begins_condensed: bool = False
     cut: bool = False
     # The seq of the call that shows it, for a result that is shown there.
     belongs_to: int | None = None
+    # What the model gets in place of what ends here.
+    summary: Summary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,11 @@ def around(session: Session, seq: int) -> Part:
     return after(session, max(0, seq - PART // 4))
 
 
+def only(session: Session, seq: int) -> Part:
+    """One entry, once more: a call whose result came later."""
+    return _part(session, list(_rows(session).filter(seq=seq)))
+
+
 def _rows(session: Session) -> Any:
     return Message.objects.filter(session_id=session.pk).values(*COLUMNS)
 
@@ -95,7 +117,41 @@ def _part(session: Session, rows: Sequence[Row]) -> Part:
     redactor = redactor_for(session.agent.redaction, "display")
     entries = together(around, session.consolidated_through, redactor)
     shown = [entry for entry in entries if first <= entry.seq <= last]
+    _mark_runs(shown)
+    summaries = _summaries(session, first, last, redactor)
+    for entry in shown:
+        entry.summary = summaries.get(entry.seq)
     return Part(shown, first if first > 1 else None, last if last < session.last_seq else None)
+
+
+def _mark_runs(entries: Sequence[Entry]) -> None:
+    hidden, condensed = "", False
+    for entry in entries:
+        entry.begins_hidden = entry.hidden not in ("", hidden)
+        entry.begins_condensed = entry.condensed and not condensed
+        hidden, condensed = entry.hidden, entry.condensed
+
+
+def _summaries(session: Session, first: int, last: int, redactor: Redactor | None) -> dict[int, Summary]:
+    """By the last seq of what each of them tells of."""
+
+    def clean(text: str) -> str:
+        return text if redactor is None else redactor.text(text)
+
+    through = session.consolidated_through
+    made = Consolidation.objects.filter(
+        session_id=session.pk, discarded_at=None, through_seq__gte=first, through_seq__lte=min(last, through)
+    )
+    found = {
+        one.through_seq: Summary(
+            clean(one.summary), one.from_seq, one.through_seq, one.through_seq == through, one
+        )
+        for one in made.defer("points")
+    }
+    if first <= through <= last:
+        told_by = found[through].made if through in found else None
+        found[through] = Summary(clean(session.summary), 1, through, True, told_by)
+    return found
 
 
 def _calls_before(session: Session, seq: int) -> Iterable[Row]:
@@ -177,8 +233,20 @@ def spoken(content: Any) -> tuple[str, list[str]]:
         if isinstance(block.get("text"), str):
             words.append(block["text"])
         else:
-            media.append(_text(block.get("type")) or "block")
+            media.append(_breadcrumb(block))
     return "\n".join(words), media
+
+
+def _breadcrumb(block: Mapping[str, Any]) -> str:
+    kind = _text(block.get("type")) or "block"
+    place = block.get(kind)
+    if isinstance(place, dict):
+        place = place.get("url") or place.get("file_id") or place.get("filename")
+    if not isinstance(place, str):
+        return kind
+    if place.startswith("data:"):
+        return f"{kind}: {place[5:].partition(',')[0][:80]}, {len(place)} characters"
+    return f"{kind}: {place[:PLACE]}"
 
 
 def _call(call: Mapping[str, Any]) -> Call:

@@ -59,6 +59,12 @@ def sessions_with(caller: Caller, asked: Asked) -> set[int]:
     return {hit.found.row["session_id"] for hit in hits.shown}
 
 
+def places_with(caller: Caller, asked: Asked) -> list[int]:
+    """The numbers of the messages in which it was said: of one session."""
+    hits = steadily(lambda: hits_of(caller, asked))
+    return sorted(hit.found.row["seq"] for hit in hits.shown)
+
+
 def steadily(look: Callable[[], Answer]) -> Answer:
     """Segments may be merged while they are read; then they are looked for again."""
     for _ in range(ATTEMPTS - 1):

@@ -83,6 +83,7 @@ def test_log_in_find_a_session_read_it_reset_it_and_see_it_in_the_log(log_in: Lo
     page.get_by_role("link", name="The lighthouse keeper").click()
     expect(page.locator("#m1")).to_contain_text("When does the lamp go out?")
     expect(page.locator("#m2 strong")).to_have_text("06:14")
+    page.get_by_role("link", name="Reset …").click()
     page.get_by_role("button", name="Reset").click()
     expect(page.get_by_text("Reset: it has ended, and a new session of its key is open.")).to_be_visible()
     expect(page.get_by_text("Nothing has been said yet.")).to_be_visible()
@@ -121,8 +122,14 @@ def test_the_live_tail_shows_what_is_said_meanwhile(log_in: LogIn, agent: Agent)
     expect(page.locator("#m4")).to_contain_text("the <b>gauge</b> is silent")
     page.locator("#m2 summary").click()
     expect(page.locator("#m2")).to_contain_text("high at 04:10")
+    # A result that comes later is put to the call that stands there already.
+    agent.say(session, {"role": "assistant", "tool_calls": [{**call, "id": "c2"}]})
+    expect(page.locator("#m5")).to_contain_text("no result here")
+    agent.say(session, {"role": "tool", "tool_call_id": "c2", "content": "low at 10:25"})
+    expect(page.locator("#m5 .db-call-result")).to_have_text("→ low at 10:25")
+    expect(page.locator("#m5")).not_to_contain_text("no result here")
     entries = page.locator("#db-entries > [data-seq]")
-    assert entries.evaluate_all("found => found.map(e => e.dataset.seq)") == ["1", "2", "3", "4"]
+    assert entries.evaluate_all("found => found.map(e => e.dataset.seq)") == [str(n) for n in range(1, 7)]
 
 
 def test_a_long_session_comes_by_parts_and_entries_have_addresses(log_in: LogIn, agent: Agent) -> None:
@@ -137,13 +144,20 @@ def test_a_long_session_comes_by_parts_and_entries_have_addresses(log_in: LogIn,
     expect(page.locator("#m295")).to_be_attached()
     page.locator("#db-earlier").click()
     expect(page.locator("#m1")).to_be_attached()
-    expect(page.locator("#db-earlier")).to_have_count(0)
+    expect(page.locator("#db-earlier")).to_be_hidden()
     seqs = page.locator("#db-entries [data-seq]").evaluate_all("found => found.map(e => +e.dataset.seq)")
     assert seqs == list(range(1, 296))
     page.keyboard.press("Escape")
     page.locator("body").press("/")
     page.keyboard.type("line 77")
     expect(page.locator("#db-found")).to_have_text("1 found")
+    # Found in the whole session, and fetched from where the page has nothing yet.
+    page.fill("#db-find", "LINE 340")
+    expect(page.locator("#db-found")).to_have_text("1 found")
+    page.press("#db-find", "Enter")
+    expect(page.locator("#db-found")).to_have_text("1 of 1")
+    expect(page.locator("#m340.db-wanted.db-hit-entry")).to_be_in_viewport()
+    expect(page.locator("#m1")).to_have_count(0)
     page.fill("[name=seq]", "350")
     page.press("[name=seq]", "Enter")
     expect(page.locator("#m350")).to_be_attached()
@@ -229,9 +243,10 @@ def test_who_only_looks_is_offered_nothing_else(log_in: LogIn, agent: Agent) -> 
     session = agent.open("look:only")
     page = log_in("viewer-1")
     page.goto(permalink(session))
-    for name in ("Reset", "Condense", "Trim", "End it"):
+    for name in ("Condense", "Reflect", "End it"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
-    expect(page.get_by_role("link", name="Erase …")).to_have_count(0)
+    for name in ("Reset …", "Trim the window …", "Erase …"):
+        expect(page.get_by_role("link", name=name)).to_have_count(0)
     expect(page.get_by_role("link", name="API keys")).to_have_count(0)
 
 

@@ -63,9 +63,17 @@ def test_blocks_that_are_no_text_are_named_and_never_loaded() -> None:
     content = [
         {"type": "text", "text": "see"},
         {"type": "image_url", "image_url": {"url": "https://evil.example/"}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "input_audio", "input_audio": {"data": "AAAA"}},
     ]
     [entry] = together([row(1, {"role": "user", "content": content}, extra='{"media": ["a.png"]}')])
-    assert (entry.text, entry.media) == ("see", ["a.png", "image_url"])
+    assert (entry.text, entry.media) == (
+        "see",
+        [
+            "a.png", "image_url: https://evil.example/", "image_url: image/png;base64, 26 characters",
+            "input_audio",
+        ],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ATTACKS, ids=range(len(ATTACKS)))
