@@ -28,10 +28,11 @@ def verdict(status: int) -> Verdict:
 
 
 def backoff(attempts: int, chance: Callable[[], float]) -> timedelta:
-    """Anything from nothing to the whole step, so that what failed together does not come back together."""
+    """Half of the step to all of it: what failed together does not come back together, and no chance uses up
+    all of the attempts within seconds."""
     # Past the longest step the power only grows to numbers that no clock holds.
     step = min(LONGEST, FIRST * (1 << min(attempts - 1, 20)))
-    return step * chance()
+    return step * (1 + chance()) / 2
 
 
 def asked_wait(retry_after: str | None, now: datetime) -> timedelta:

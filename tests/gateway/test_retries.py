@@ -25,10 +25,10 @@ def test_the_status_decides(statuses: list[int], expected: Verdict) -> None:
 @pytest.mark.parametrize(
     ("attempts", "seconds"), [(1, 5), (2, 10), (3, 20), (8, 640), (10, 2560), (11, 3600), (10_000, 3600)]
 )
-def test_the_wait_is_a_share_of_a_step_that_doubles_up_to_an_hour(attempts: int, seconds: int) -> None:
+def test_the_wait_is_half_to_all_of_a_step_that_doubles_up_to_an_hour(attempts: int, seconds: int) -> None:
     assert backoff(attempts, lambda: 1.0) == timedelta(seconds=seconds)
-    assert backoff(attempts, lambda: 0.25) == timedelta(seconds=seconds / 4)
-    assert backoff(attempts, lambda: 0.0) == timedelta()
+    assert backoff(attempts, lambda: 0.5) == timedelta(seconds=seconds * 0.75)
+    assert backoff(attempts, lambda: 0.0) == timedelta(seconds=seconds / 2)
 
 
 @pytest.mark.parametrize(
