@@ -204,6 +204,7 @@ class Delivery(models.Model):
                 fields=["agent", "platform"], condition=Q(state="sending"), name="delivery_under_way"
             ),
             models.Index(fields=["id"], condition=Q(state="dead"), name="delivery_dead"),
+            models.Index(fields=["platform", "id"], name="delivery_of_platform"),
         ]
 
     def __str__(self) -> str:

@@ -39,6 +39,15 @@ def as_form_error(refused: Invalid) -> ValidationError:
     return ValidationError([error["msg"] for error in refused.errors])
 
 
+class OfAgent(ModelAdmin):
+    """Where there is one agent only, a new row is that agent's unless somebody says otherwise."""
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        agents = list(Agent.objects.values_list("pk", flat=True)[:2])
+        only = {"agent": agents[0]} if len(agents) == 1 else {}
+        return {**only, **super().get_changeform_initial_data(request)}
+
+
 class Refusing(ModelAdmin):
     """What only turns out while it is stored is told on the page, like what the form sees by itself."""
 

@@ -7,9 +7,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from gateway_app import outbox
-from gateway_app.models import Delivery
+from gateway_app.models import Delivery, Platform
+from gateway_app.targets import LOCAL
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.admin.sessions import Choice, uid_of
+from sessions_app.models import Session
 
 
 class IsWaiting(Choice):
@@ -21,14 +23,27 @@ class IsWaiting(Choice):
         return Q(next_attempt_at__isnull=False, state__in=outbox.WAITING)
 
 
+class OfPlatform(Choice):
+    """By what is connected; what was removed since is found under no filter."""
+
+    title, parameter_name = "platform", "platform"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        connected = Platform.objects.order_by("platform").values_list("platform", flat=True).distinct()
+        return [(name, name) for name in (LOCAL, *connected)]
+
+    def chosen(self, value: str) -> Q:
+        return Q(platform=value)
+
+
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnly, LongList):
     list_display = (
         "target", "agent", "state", "attempts", "last_error", "created_at", "next_attempt_at", "delivered_at",
     )  # fmt: skip
-    list_filter = (IsWaiting, "state", "agent")
+    list_filter = (IsWaiting, "state", OfPlatform, "agent")
     search_fields = ("uid",)
-    search_help_text = "The id of a delivery."
+    search_help_text = "The id of a delivery, or of the session that it belongs to."
     readonly_fields = ("uid",)
     actions = ("send_again", "give_up")
 
@@ -42,7 +57,11 @@ class DeliveryAdmin(ReadOnly, LongList):
         if not search_term.strip():
             return queryset, False
         uid = uid_of(search_term.strip())
-        return (queryset.none() if uid is None else queryset.filter(uid=uid)), False
+        if uid is None:
+            return queryset.none(), False
+        # Looked up first, so that each of both ways has its index.
+        session = Session.objects.filter(uid=uid).values_list("pk", flat=True).first()
+        return queryset.filter(uid=uid) if session is None else queryset.filter(session=session), False
 
     @admin.action(description="Send selected deliveries again", permissions=["change"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:

@@ -3,12 +3,15 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from gateway_app import leases
 from gateway_app.admin.acting import acting_for
 from gateway_app.models import Lease
 from sessions_app.admin.lists import LongList
+from sessions_app.admin.sessions import uid_of
 
 
 class IsLive(admin.SimpleListFilter):
@@ -28,9 +31,28 @@ class IsLive(admin.SimpleListFilter):
 class LeaseAdmin(LongList):
     """Agents hold leases; an operator may end one that was forgotten."""
 
-    list_display = ("name", "session", "created_at", "renewed_at", "expires_at")
-    list_select_related = ("session",)
-    list_filter = (IsLive,)
+    list_display = ("name", "of_session", "agent", "created_at", "renewed_at", "expires_at")
+    list_select_related = ("session__agent",)
+    list_filter = (IsLive, "session__agent")
+    search_fields = ("name", "session__key")
+    search_help_text = "A part of a name or of a session's key, or a session's id."
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Lease], search_term: str
+    ) -> tuple[QuerySet[Lease], bool]:
+        uid = uid_of(search_term.strip())
+        if uid is not None:
+            return queryset.filter(session__uid=uid), False
+        return super().get_search_results(request, queryset, search_term)
+
+    @admin.display(description="session")
+    def of_session(self, lease: Lease) -> str:
+        page = reverse("admin:sessions_app_session_change", args=[lease.session_id])
+        return format_html('<a href="{}">{}</a>', page, lease.session)
+
+    @admin.display(description="agent")
+    def agent(self, lease: Lease) -> str:
+        return lease.session.agent.name
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -7,7 +7,7 @@ from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
 from gateway_app import people
-from gateway_app.admin.acting import Refusing
+from gateway_app.admin.acting import OfAgent, Refusing
 from gateway_app.models import Identity, Person
 from gateway_app.sources import BadSource
 from sessions_app.admin.lists import TabularInline
@@ -24,6 +24,9 @@ class IdentityForm(forms.ModelForm):  # type: ignore[type-arg]
                 raise ValidationError(str(error)) from None
             given["platform"], given["user_id"] = known
         return given
+
+    class Meta:
+        help_texts: ClassVar = {"user_id": "However it is written: it is stored as ids are compared."}
 
 
 class Identities(BaseInlineFormSet):  # type: ignore[type-arg]
@@ -55,7 +58,7 @@ class IdentityInline(TabularInline):
 
 
 @admin.register(Person)
-class PersonAdmin(Refusing):
+class PersonAdmin(OfAgent, Refusing):
     inlines = [IdentityInline]
     list_display = ("name", "agent", "known_as", "created_at")
     list_select_related = ("agent",)

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gateway_app import platforms
-from gateway_app.admin.acting import Refusing, acting_for, as_form_error
+from gateway_app.admin.acting import OfAgent, Refusing, acting_for, as_form_error
 from gateway_app.admin.secrets_once import shown_once
 from gateway_app.models import Platform
 from sessions_app.problems import Invalid
@@ -26,6 +26,15 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     rotate_secret = forms.BooleanField(
         required=False, label="Make a new secret", help_text="The old one signs nothing from then on."
     )
+
+    class Meta:
+        help_texts: ClassVar = {
+            "platform": "As it is called in sources: lower-case letters, digits, dots, underscores, hyphens.",
+            "home_chat_id": "Where a delivery to the platform alone leads.",
+            "webhook_url": "Where deliveries are posted to. Without one the platform is not connected.",
+            "dm_scope": "chat: each direct chat has a session of its own. owner: all of them share one.",
+            "group_scope": "chat: a room shares a session. user: everybody in it has one, except in threads.",
+        }
 
     def clean_platform(self) -> str:
         platform: str = self.cleaned_data["platform"].strip().lower()
@@ -52,7 +61,7 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Platform)
-class PlatformAdmin(Refusing):
+class PlatformAdmin(OfAgent, Refusing):
     form = PlatformForm
     list_display = (
         "platform", "agent", "connected", "enabled", "home_name", "home_chat_id", "dm_scope", "group_scope",

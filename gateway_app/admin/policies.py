@@ -1,5 +1,5 @@
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 from zoneinfo import available_timezones
 
 from django import forms
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from gateway_app import policies
-from gateway_app.admin.acting import Refusing, acting_for
+from gateway_app.admin.acting import OfAgent, Refusing, acting_for
 from gateway_app.models import ResetPolicy
 from gateway_app.sources import CHAT_TYPES, BadSource, platform_slug
 from sessions_app.models import Agent
@@ -23,8 +23,25 @@ def zones() -> list[tuple[str, str]]:
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    chat_type = forms.ChoiceField(required=False, choices=[ANY, *((name, name) for name in CHAT_TYPES)])
-    timezone = forms.ChoiceField(required=False, choices=lambda: [("", "the agent's"), *zones()])
+    chat_type = forms.ChoiceField(
+        required=False,
+        choices=[ANY, *((name, name) for name in CHAT_TYPES)],
+        help_text="A policy for a platform and a chat type goes before one for the platform, that before one "
+        "for the chat type, and that before the agent's. The first of them applies whole.",
+    )
+    timezone = forms.ChoiceField(
+        required=False,
+        choices=lambda: [("", "the agent's"), *zones()],
+        help_text="Whose clock shows the hour.",
+    )
+
+    class Meta:
+        help_texts: ClassVar = {
+            "platform": "As it is called in sources. Empty: any.",
+            "mode": "idle: after so long without a word of the user. daily: when the hour has come since. "
+            "both: either is enough. all: only when both hold. none: never.",
+            "at_hour": "0 to 23, by the local clock.",
+        }
 
     def clean_platform(self) -> str:
         platform: str = self.cleaned_data["platform"].strip().lower()
@@ -35,7 +52,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(ResetPolicy)
-class ResetPolicyAdmin(Refusing):
+class ResetPolicyAdmin(OfAgent, Refusing):
     form = PolicyForm
     list_display = ("__str__", "agent", "mode", "idle_minutes", "at_hour", "timezone")
     list_select_related = ("agent",)
