@@ -8,10 +8,8 @@ from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
-from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
-from ninja.openapi.schema import OpenAPISchema
 
 import gateway_app.api
 import gateway_app.context_api
@@ -24,9 +22,9 @@ import sessions_app.memory_api
 import sessions_app.search_api
 import sessions_app.transfer_api
 import skills_app.api
+from config.openapi import DaybookApi
 from gateway_app.auth import KeyAuth
 from sessions_app.http import StrictParser
-from sessions_app.problems import CONTENT_TYPE as PROBLEM
 from sessions_app.problems import FieldError, Invalid, Problem, problem_answer
 
 # How views name their one body: of no use to the caller, who sent it without a name.
@@ -35,22 +33,9 @@ BODY_NAME = "data"
 log = structlog.get_logger("daybook.api")
 
 
-class DaybookApi(NinjaAPI):
-    def get_openapi_schema(self, **given: Any) -> OpenAPISchema:
-        """The framework takes every answer for plain JSON; ours of errors are problems."""
-        schema = super().get_openapi_schema(**given)
-        for operations in schema["paths"].values():
-            for operation in operations.values():
-                for status, answer in operation["responses"].items():
-                    if int(status) >= 400:
-                        answer["content"] = {PROBLEM: answer["content"]["application/json"]}
-        return schema
-
-
 api = DaybookApi(
     title="Daybook",
     version="1",
-    description="Sessions, messages and windows for AI agents. Errors are RFC 9457 problems.",
     auth=KeyAuth(),
     parser=StrictParser(),
     openapi_url="/openapi.json",

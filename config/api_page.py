@@ -1,14 +1,14 @@
 """docs/api.md and docs/openapi.json: the assembled API, written down. `make docs` renews them."""
 
 import json
-from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from config.api import api
-from sessions_app.documents import PROBLEMS
+from config.openapi import operations, scope_of
+from config.openapi_texts import PROBLEMS
 
 PAGE = settings.BASE_DIR / "docs" / "api.md"
 DOCUMENT = settings.BASE_DIR / "docs" / "openapi.json"
@@ -23,7 +23,7 @@ that its key needs (admin implies write, write implies read). Bodies are JSON. L
 `{{"items": […], "next_cursor": …}}` and take `limit` and `cursor`. A POST may carry an `Idempotency-Key`.
 
 Beside the answers named below each end point may give a problem (RFC 9457, `application/problem+json`):
-{", ".join(map(str, PROBLEMS))}. A failure of ours is a 500 with the request's id.
+{", ".join(PROBLEMS)}; 409 where it is named. A 500 is a failure of ours, with the request's id.
 """
 
 
@@ -50,16 +50,15 @@ def document() -> str:
 
 
 def end_points() -> list[EndPoint]:
-    scopes = dict(_scopes())
+    routes = dict(operations(api))
     paths: dict[str, dict[str, Any]] = api.get_openapi_schema()["paths"]
     found = [
         EndPoint(
             operation["tags"][0],
             method.upper(),
             path.removeprefix(BASE),
-            scopes[operation["operationId"]],
-            # Where the name says it all there is no sentence.
-            operation.get("description") or f"{operation['summary'].capitalize()}.",
+            scope_of(routes[operation["operationId"]]),
+            operation["description"].partition("\n")[0],
             _answers(operation["responses"]),
         )
         for path, operations in paths.items()
@@ -73,13 +72,5 @@ def _section(tag: str, end_points: list[EndPoint]) -> str:
     return "\n".join([f"## {tag.capitalize()}", *head, *(found.row() for found in end_points), ""])
 
 
-def _scopes() -> Iterator[tuple[str, str]]:
-    for router in api._get_bound_routers():
-        for view in router.path_operations.values():
-            for operation in view.operations:
-                name = operation.operation_id or api.get_openapi_operation_id(operation)
-                yield name, operation.view_func.__dict__["required_scope"]
-
-
-def _answers(responses: dict[int, Any]) -> str:
-    return ", ".join(str(status) for status in sorted(responses) if status not in PROBLEMS)
+def _answers(responses: dict[Any, Any]) -> str:
+    return ", ".join(status for status in sorted(map(str, responses)) if status not in PROBLEMS)

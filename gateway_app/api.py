@@ -12,10 +12,12 @@ router = Router(tags=["agent"])
 @router.get("/agent", response=answers({200: schemas.AgentOut}))
 @requires("read")
 def read_agent(request: HttpRequest) -> HttpResponse:
+    """The agent that the key belongs to, with its settings."""
     return json_answer(agents.read(caller(request)))
 
 
 @router.patch("/agent", response=answers({200: schemas.AgentOut}))
 @requires("admin")
 def change_agent(request: HttpRequest, data: schemas.AgentChange) -> HttpResponse:
+    """Change settings of the agent: those that are given."""
     return json_answer(agents.change(caller(request), data.dict(exclude_unset=True)))

@@ -41,6 +41,7 @@ def list_deliveries(request: HttpRequest, query: Query[schemas.DeliveryQuery]) -
 @router.get("/{delivery_id}", response=answers({200: schemas.DeliveryOut}))
 @requires("read")
 def read_delivery(request: HttpRequest, delivery_id: str) -> HttpResponse:
+    """One delivery: its state, its attempts and what went wrong."""
     return json_answer(outbox.one(caller(request), delivery_id))
 
 

@@ -50,4 +50,5 @@ def erase_person(request: HttpRequest, platform: str, user_id: str) -> HttpRespo
 @router.get("/erasures/{erasure_id}", response=answers({200: ErasureOut}))
 @requires("admin")
 def read_erasure(request: HttpRequest, erasure_id: str) -> HttpResponse:
+    """How far an erasure has come."""
     return json_answer(personal_data.one(caller(request), erasure_id))

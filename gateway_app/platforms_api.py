@@ -17,6 +17,7 @@ router = Router(tags=["platforms"])
 @router.get("", response=answers({200: Page[schemas.PlatformOut]}))
 @requires("read")
 def list_platforms(request: HttpRequest, query: Query[ListQuery]) -> HttpResponse:
+    """The connections of the agent."""
     return json_answer(platforms.listed(caller(request), **query.dict()))
 
 
@@ -37,6 +38,7 @@ def put_platform(request: HttpRequest, platform: str, data: schemas.PlatformIn) 
 @router.get("/{platform}", response=answers({200: schemas.PlatformOut}))
 @requires("read")
 def read_platform(request: HttpRequest, platform: str) -> HttpResponse:
+    """One connection; its secret is never told again."""
     return json_answer(platforms.shown(platforms.one(caller(request), platform)))
 
 

@@ -85,6 +85,7 @@ def release_lease(request: HttpRequest, session_id: str, name: str) -> HttpRespo
 @router.get("/reset-policies", response=answers({200: Page[schemas.PolicyOut]}))
 @requires("read")
 def list_policies(request: HttpRequest, query: Query[ListQuery]) -> HttpResponse:
+    """The agent's reset policies; the most specific one wins."""
     return json_answer(policies.listed(caller(request), **query.dict()))
 
 
@@ -98,6 +99,7 @@ def put_policy(request: HttpRequest, data: schemas.PolicyIn) -> HttpResponse:
 @router.delete("/reset-policies/{policy_id}", response=answers({204: None}))
 @requires("admin")
 def remove_policy(request: HttpRequest, policy_id: str) -> HttpResponse:
+    """Remove a policy: a less specific one, or the built-in one, applies again."""
     policies.remove(caller(request), policy_id)
     return HttpResponse(status=204)
 

@@ -45,6 +45,7 @@ def list_sessions(request: HttpRequest, query: Query[schemas.SessionQuery]) -> H
 @router.get("/{session_id}", response=answers({200: schemas.SessionOut}))
 @requires("read")
 def read_session(request: HttpRequest, session_id: str) -> HttpResponse:
+    """One session: counts, times, and when it will be reset."""
     who = caller(request)
     return json_answer(shown(find(who, parse_uid(session_id)), who))
 
@@ -184,6 +185,7 @@ def list_recent(request: HttpRequest, query: Query[schemas.RecentQuery]) -> Http
 @messages_router.get("/{message_id}", response=answers({200: schemas.OneMessageOut}))
 @requires("read")
 def read_message(request: HttpRequest, message_id: str) -> HttpResponse:
+    """One entry, whole."""
     return json_answer(log.one(caller(request), message_id))
 
 

@@ -1,5 +1,6 @@
 """From what an agent sends to what is stored, and back: the shape of one entry of the record."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple
 from zoneinfo import ZoneInfo
@@ -25,6 +26,8 @@ FUTURE = timedelta(minutes=5)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 ROLES = ("user", "assistant", "system", "tool")
+# What OpenAI takes as the name of who speaks.
+PROVIDER_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 PROVIDER_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content")
 OWN_FIELDS: dict[str, tuple[str, ...]] = {
     "message": PROVIDER_FIELDS,
@@ -246,6 +249,7 @@ def is_plain(body: dict[str, Any], extra: dict[str, Any]) -> bool:
         body["role"] != "tool"
         and isinstance(body["content"], str)
         and "tool_calls" not in body
+        and ("name" not in body or PROVIDER_NAME.fullmatch(body["name"]) is not None)
         and "media" not in extra
         and "proactive" not in extra
     )

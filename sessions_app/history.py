@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from sessions_app import providers
 from sessions_app.access import Caller
+from sessions_app.entries import ANSWERED
 from sessions_app.handover import told
 from sessions_app.models import Message, Session
 from sessions_app.objects import Row, message_object, uid_text, utc
@@ -23,6 +24,13 @@ from sessions_app.window import STAND_IN, Turn, Window, choose, plain_start
 OVERLAP = 8
 # Read in one go with the rest, so that a turn of usual length is whole without a second look.
 SPARE = 24
+RAW_STAND_IN: dict[str, Any] = {
+    **dict.fromkeys(ANSWERED),
+    "kind": "message",
+    "role": "tool",
+    "content": STAND_IN,
+    "hidden": False,
+}
 
 
 def visible(session: Session) -> QuerySet[Message]:
@@ -88,11 +96,10 @@ def _body(session: Row, messages: Any, tokens: int, seqs: Sequence[int]) -> dict
 
 
 def _raw(session: Row, rows: Sequence[Stored], chosen: Window) -> list[dict[str, Any]]:
-    """As stored, in the order of the window; a stand-in has neither id nor seq."""
+    """As stored, in the order of the window; a stand-in is a message without id, seq and time."""
     session_id = uid_text(session["uid"]) or ""
-    stand_in = {"id": None, "seq": None, "kind": "message", "role": "tool", "content": STAND_IN}
     return [
-        {**stand_in, "tool_call_id": placed.answers}
+        {**RAW_STAND_IN, "tool_call_id": placed.answers}
         if placed.place is None
         else message_object(rows[placed.place]._asdict() | {"kind": "message", "hidden_by": ""}, session_id)
         for placed in chosen.placed

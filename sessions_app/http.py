@@ -14,7 +14,7 @@ from ninja.types import DictStrAny
 from sessions_app import strict_json
 from sessions_app.access import caller
 from sessions_app.commits import commit
-from sessions_app.idempotency import Answer, Request, identify, once
+from sessions_app.idempotency import Answer, Request, identify, known, once
 from sessions_app.problems import BadRequest, UnsupportedMediaType, invalid
 
 
@@ -82,6 +82,13 @@ def answer_made(
     if key is None:
         return _http(commit(work, one_statement=one_statement))
     return _http(once_for(identify(caller(request), request.path, key, identity()), work, now))
+
+
+def answered_before(request: HttpRequest, now: datetime) -> HttpResponse | None:
+    """For work that holds no transaction, and so can only look before it begins; `answer_once` ends it."""
+    key = request.headers.get("Idempotency-Key")
+    found = key and known(identify(caller(request), request.path, key, request.body), now)
+    return _http(found) if found else None
 
 
 def once_for(asked: Request, work: Callable[[], Answer], now: datetime) -> Answer:

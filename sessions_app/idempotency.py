@@ -64,6 +64,12 @@ def once(request: Request, work: Callable[[], Answer], now: datetime) -> Answer:
     return answer
 
 
+def known(request: Request, now: datetime) -> Answer | None:
+    """What it was answered before: for work that cannot be done inside a transaction."""
+    stored = _row(request).filter(created_at__gte=now - KEPT).exclude(status=0).first()
+    return None if stored is None else _replay(stored, request)
+
+
 def forget(now: datetime) -> int:
     return IdempotentAnswer.objects.filter(created_at__lt=now - KEPT).delete()[0]
 

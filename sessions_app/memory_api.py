@@ -11,7 +11,7 @@ from sessions_app import memory_schemas as schemas
 from sessions_app.access import Caller, caller, requires
 from sessions_app.commits import commit
 from sessions_app.documents import answers
-from sessions_app.http import answer_once, json_answer, made
+from sessions_app.http import answer_once, answered_before, json_answer, made
 from sessions_app.idempotency import Answer
 from sessions_app.models import Agent
 from sessions_app.problems import Conflict, NotFound, invalid
@@ -61,13 +61,13 @@ def redo_consolidation(
     request: HttpRequest, session_id: str, consolidation_id: str, data: schemas.RedoIn
 ) -> HttpResponse:
     """Condense the same range once more. Only the newest of a session."""
-    uid = parse_uid(session_id)
-    found = condensing.redo(
-        caller(request), uid, consolidation_id, name=data.engine, by=BY_API, clock=timezone.now
-    )
+    who, uid, now = caller(request), parse_uid(session_id), timezone.now()
+    if before := answered_before(request, now):
+        return before
+    found = condensing.redo(who, uid, consolidation_id, name=data.engine, by=BY_API, clock=timezone.now)
     if found is None:
         raise Conflict("The session was changed meanwhile. Look at it and try again.")
-    return json_answer(consolidation.shown(found, session_id))
+    return answer_once(request, lambda: made(consolidation.shown(found, session_id), 200, uid), now)
 
 
 @sessions_router.post(
@@ -104,6 +104,7 @@ def write_memory(request: HttpRequest, data: schemas.MemoryIn) -> HttpResponse:
 @router.get("/memory/revisions", response=answers({200: Page[schemas.RevisionOut]}))
 @requires("read")
 def list_revisions(request: HttpRequest, query: Query[ListQuery]) -> HttpResponse:
+    """Versions of the memory, newest first, without their texts."""
     return json_answer(memory.listed(caller(request), **query.dict()))
 
 
@@ -143,6 +144,7 @@ def list_reflections(request: HttpRequest, query: Query[ListQuery]) -> HttpRespo
 @router.get("/reflections/{reflection_id}", response=answers({200: schemas.ReflectionOut}))
 @requires("read")
 def read_reflection(request: HttpRequest, reflection_id: str) -> HttpResponse:
+    """One report, as Markdown and as data."""
     return json_answer(reflections.one(caller(request), reflection_id))
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from sessions_app.entries import PROVIDER_FIELDS
+from sessions_app.entries import PROVIDER_FIELDS, PROVIDER_NAME
 from sessions_app.window import STAND_IN, Placed, Window
 
 JSON = dict[str, Any]
@@ -21,6 +21,9 @@ IMAGE_BLOCKS = frozenset({"image", "image_url", "input_image"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 # What OpenAI takes beside texts, by role; everything else is told in a text.
 OPENAI_PARTS = {"user": frozenset({"input_audio", "file"}), "assistant": frozenset({"refusal"})}
+OPENAI_PICTURES = ("https://", "http://", "data:")
+OPENAI_NAME_LENGTH = 64
+NAMELESS = "unnamed"
 DATA_URL = re.compile(r"data:(image/(?:png|jpeg|gif|webp));base64,")
 LINE_BREAKS = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 
@@ -52,6 +55,8 @@ def _openai(placed: Placed, source: Source | None, clock: ZoneInfo | None) -> An
     content = message["content"]
     if isinstance(content, list):
         content = [part for block in content if (part := _part(block, message["role"]))] or None
+    if name := message.pop("name", ""):
+        message["name"] = "_".join(PROVIDER_NAME.findall(name))[:OPENAI_NAME_LENGTH] or NAMELESS
     # A provider takes no content at all only beside tool calls.
     message["content"] = "" if content is None and not placed.calls else content
     return message
@@ -103,7 +108,7 @@ def _part(block: JSON, role: str) -> JSON | None:
         return block
     if kind in IMAGE_BLOCKS:
         url = _picture(block)
-        if url is None or role != "user":
+        if url is None or role != "user" or not url.startswith(OPENAI_PICTURES):
             return _mention(url)
         return block if kind == "image_url" else {"type": "image_url", "image_url": {"url": url}}
     return None if kind in THOUGHTS else {"type": "text", "text": orjson.dumps(block).decode()}

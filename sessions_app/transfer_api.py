@@ -76,6 +76,7 @@ def list_imports(request: HttpRequest, query: Query[ListQuery]) -> HttpResponse:
 @router.get("/imports/{import_id}", response=answers({200: schemas.ImportOut}))
 @requires("admin")
 def read_import(request: HttpRequest, import_id: str) -> HttpResponse:
+    """How far an import has come, and its report."""
     return json_answer(imports.one(caller(request), import_id))
 
 
@@ -122,6 +123,7 @@ def export_agent(request: HttpRequest, query: Query[schemas.AgentExportQuery]) -
 @router.get("/redaction", response=answers({200: schemas.RedactionOut}))
 @requires("read")
 def read_redaction(request: HttpRequest) -> HttpResponse:
+    """What is made unreadable, and where."""
     return json_answer(redaction.settings_of(caller(request).redaction))
 
 
@@ -135,6 +137,7 @@ def put_redaction(request: HttpRequest, data: schemas.RedactionIn) -> HttpRespon
 @router.get("/retention-rules", response=answers({200: Page[schemas.RetentionOut]}))
 @requires("read")
 def list_rules(request: HttpRequest, query: Query[ListQuery]) -> HttpResponse:
+    """What is kept for how long."""
     return json_answer(retention.listed(caller(request), **query.dict()))
 
 
@@ -148,6 +151,7 @@ def put_rule(request: HttpRequest, data: schemas.RetentionIn) -> HttpResponse:
 @router.delete("/retention-rules/{rule_id}", response=answers({204: None}))
 @requires("admin")
 def remove_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
+    """Remove a rule: what it would delete stays."""
     retention.remove(caller(request), rule_id)
     return HttpResponse(status=204)
 

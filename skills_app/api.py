@@ -118,6 +118,7 @@ def list_invocations(request: HttpRequest, query: Query[schemas.InvocationsQuery
 @router.get("/invocations/{invocation_id}", response=answers({200: schemas.InvocationOut}))
 @requires("read")
 def read_invocation(request: HttpRequest, invocation_id: str) -> HttpResponse:
+    """One use of a skill."""
     return json_answer(invocations.one(caller(request), invocations.parse_uid(invocation_id)))
 
 

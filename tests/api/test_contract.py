@@ -53,8 +53,9 @@ def test_the_published_document_is_the_one_on_record() -> None:
 
 
 def _readable(headers: Any) -> dict[str, str]:
-    """Those of the case but for the key, which is ours."""
-    return {name: value for name, value in dict(headers or {}).items() if name.lower() != "authorization"}
+    """Those of the case but for the key and its agent, which are ours."""
+    ours = ("authorization", "x-daybook-agent")
+    return {name: value for name, value in dict(headers or {}).items() if name.lower() not in ours}
 
 
 def _as_checked(answer: HttpResponse, asked: requests.PreparedRequest) -> Response:

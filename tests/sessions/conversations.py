@@ -16,6 +16,7 @@ BLOCKS = st.sampled_from(
         {"type": "text", "text": ""},
         {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}},
         {"type": "image_url", "image_url": {"url": PICTURE}},
+        {"type": "image_url", "image_url": {"url": "/pix/c.png"}},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
         {"type": "image", "source": {"type": "url", "url": "https://example.org/dog.png"}},
         {"type": "thinking", "thinking": "hm", "signature": "s"},
@@ -26,6 +27,7 @@ BLOCKS = st.sampled_from(
     ]
 )
 CONTENTS = st.one_of(TEXTS, TEXTS, st.lists(BLOCKS, max_size=3))
+NAMES = st.sampled_from(["ana", "Ana Lopes", "<b>", "", "x" * 65])
 ARGUMENTS = st.sampled_from(["{}", '{"q": 1}', "[1]", "not json", "", None, {"q": "1"}])
 
 
@@ -61,6 +63,7 @@ def _calling(draw: st.DrawFn) -> JSON:
 MESSAGES: st.SearchStrategy[JSON] = st.one_of(
     st.builds(lambda content: {"role": "user", "content": content}, CONTENTS),
     st.builds(lambda content: {"role": "user", "content": content}, TEXTS),
+    st.builds(lambda content, name: {"role": "user", "content": content, "name": name}, TEXTS, NAMES),
     st.builds(
         lambda content, media: {"role": "user", "content": content, "media": media},
         st.none() | CONTENTS,

@@ -24,6 +24,7 @@ def accepted_by_openai(messages: list[JSON]) -> None:
     seen: set[str] = set()
     for message in messages:
         role = message["role"]
+        assert re.fullmatch(r"[^\s<|\\/>]{1,64}", message.get("name", "none"))
         assert set(message) <= {"role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content"}
         _openai_content(role, message)
         if role == "tool":
@@ -48,6 +49,9 @@ def _openai_content(role: str, message: JSON) -> None:
     elif isinstance(content, list):
         assert content
         assert {part["type"] for part in content} <= OPENAI_PARTS[role]
+        for part in content:
+            if part["type"] == "image_url":
+                assert re.match("https?://|data:", part["image_url"]["url"])
     else:
         assert isinstance(content, str)
 

@@ -274,7 +274,11 @@ def test_an_operator_redoes_and_discards_the_newest_one(api: Api, admin: Api) ->
     assert admin.post(f"{base}/{first['id']}/redo").status_code == 409
     assert admin.post(f"{base}/{first['id']}/discard").status_code == 409
 
-    again = said(admin.post(f"{base}/{second['id']}/redo"))
+    again = said(admin.post(f"{base}/{second['id']}/redo", Idempotency_Key="once"))
+    repeat = admin.post(f"{base}/{second['id']}/redo", Idempotency_Key="once")
+    assert (said(repeat), repeat.headers["Idempotent-Replayed"]) == (again, "true")
+    other = admin.post(f"{base}/{second['id']}/redo", {"engine": "extractive"}, Idempotency_Key="once")
+    assert other.status_code == 422
     assert again["id"] != second["id"]
     assert [again[name] for name in ("from_seq", "through_seq", "summary", "trigger")] == [
         second[name] for name in ("from_seq", "through_seq", "summary", "trigger")

@@ -299,3 +299,24 @@ def test_the_database_finds_the_window_by_its_index(api: Api) -> None:
     assert "message_window" in plan or "message_seq_once" in plan
     assert "SORT" not in plan.upper()
     assert "TEMP B-TREE" not in plan
+
+
+def test_a_stand_in_has_every_field_of_a_message(api: Api) -> None:
+    session = api.open()
+    api.append(session, user("find"), calls("a"))
+    found, _, stand_in = api.window(session, "?format=raw")["messages"]
+    assert stand_in.keys() == found.keys()
+    assert {name: value for name, value in stand_in.items() if value is not None} == {
+        "kind": "message",
+        "role": "tool",
+        "content": "[The result of this tool call is not available.]",
+        "tool_call_id": "a",
+        "hidden": False,
+    }
+
+
+def test_a_name_that_openai_refuses_is_adapted_and_kept_as_it_is(api: Api) -> None:
+    session = api.open()
+    api.append(session, {**user("find"), "name": "Ana Lopes"})
+    assert api.window(session)["messages"] == [{**user("find"), "name": "Ana_Lopes"}]
+    assert api.window(session, "?format=raw")["messages"][0]["name"] == "Ana Lopes"

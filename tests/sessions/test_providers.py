@@ -73,7 +73,7 @@ def text(value: str) -> JSON:
         (
             "user",
             {"type": "image_url", "image_url": {"url": "/pix/a.png"}},
-            {"type": "image_url", "image_url": {"url": "/pix/a.png"}},
+            text("[image: /pix/a.png]"),
             text("[image: /pix/a.png]"),
         ),
         ("assistant", {"type": "image", "source": BASE64}, text("[image]"), text("[image]")),
@@ -92,6 +92,24 @@ def test_a_block(role: str, given: JSON, openai: JSON, anthropic: JSON) -> None:
     assert in_form("openai", *said)[-1]["content"] == [openai]
     last = in_form("anthropic", *said)[1][-1]["content"][-1]
     assert (last["content"] == [anthropic]) if role == "tool" else (last == anthropic)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("ana", "ana"),
+        ("Ana María Lopes", "Ana_María_Lopes"),
+        ("<b>/a|c\\", "b_a_c"),
+        (" ", "unnamed"),
+        ("x" * 65, "x" * 64),
+    ],
+)
+def test_a_name_has_no_signs_that_openai_refuses(given: str, sent: str) -> None:
+    assert in_form("openai", {**user(), "name": given})[0]["name"] == sent
+
+
+def test_an_empty_name_is_none() -> None:
+    assert in_form("openai", {**user(), "name": ""}) == [user()]
 
 
 def test_thoughts_go_back_only_signed_and_only_where_they_came_from() -> None:
