@@ -1,89 +1,32 @@
-"""A record to search in, by the million, and searches in it without HTTP, on the database of the environment.
+"""Searches without HTTP, appends and the feeding of the index, on the database of the environment.
 
-`python -m bench.searching fill MESSAGES` stores them, `… index` feeds the index and tells its size,
-`… run TIMES` prints how long each class of query took, as JSON."""
+`python -m bench.searching fill MESSAGES` stores them, `… index` feeds the index and tells its size, `… run TIMES`
+prints how long each class of query took, `… append SECONDS` how long each append. `… feed` does what the worker
+does until it is ended, and `… lag SECONDS` appends beside it and tells how long the index takes to have each."""
 
 import json
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import count
-from random import Random
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import django
 
-from bench.corpus import Corpus
+from bench import BenchError
+from bench.haystack import LIMIT, SESSIONS, STEP_SECONDS, classes, texts
 
-SEED = 7
-CHARACTERS = 300
-HALVES = 20_000
-SESSIONS = 1_000
-LIMIT = 20
-
-# Each in so many of 10 000 messages.
-WORDS = {"85 %": ("zenith", 8_500), "3 %": ("quorum", 300), "1 %": ("vertex", 100), "0.01 %": ("obsidian", 1)}
-PAIR = "数据"
-VOCABULARY = 5_000
-SCRIPTS = ((0x4E00, 1_500), (0x3042, 80), (0xAC00, 1_500))
-
-
-def texts(messages: int) -> Iterator[str]:
-    """300 characters each, words by Zipf, one in fifty Chinese, Japanese or Korean; the same in each run."""
-    source, corpus = Random(SEED), Corpus(SEED)
-    halves = corpus.texts(HALVES, CHARACTERS // 2)
-    for number in range(messages):
-        if number % 50 == 0:
-            yield _without_spaces(source, number)
-            continue
-        marks = [word for word, often in WORDS.values() if (number + 7) * 7_919 % 10_000 < often]
-        first, second = (halves[int(source.random() * HALVES)] for _ in range(2))
-        yield " ".join([*marks, first, second])[:CHARACTERS]
-
-
-def _without_spaces(source: Random, number: int) -> str:
-    """Words of two characters, some frequent and most rare."""
-    start, size = SCRIPTS[number // 50 % len(SCRIPTS)]
-    words = []
-    for _ in range(CHARACTERS // 2):
-        word = int(VOCABULARY ** source.random())
-        words.append(chr(start + word * 31 % size) + chr(start + word * 17 % size))
-    if number % 1_000 == 0:
-        words[50] = PAIR
-    return "".join(words)
-
-
-def classes() -> dict[str, tuple[str, str, Callable[[], str]]]:
-    """What is asked: by name the mode, the order, and the next query."""
-    never = (f"qoph{number}" for number in count())
-    parts, numbers = Corpus(SEED), count()
-    found: dict[str, tuple[str, str, Callable[[], str]]] = {}
-    for often, (word, _) in WORDS.items():
-        found[f"newest, word in {often}"] = ("text", "newest", lambda word=word: word)  # type: ignore[misc]
-    found["newest, no hit"] = ("text", "newest", lambda: next(never))
-    for often, (word, _) in WORDS.items():
-        found[f"rank, word in {often}"] = ("text", "rank", lambda word=word: word)  # type: ignore[misc]
-    found["rank, two frequent words"] = ("text", "rank", lambda: "zenith quorum")
-    found["two Chinese characters"] = ("text", "newest", lambda: PAIR)
-    found["substring, part of a rare word"] = ("substring", "newest", lambda: "bsidia")
-    found["substring, no hit"] = (
-        "substring",
-        "newest",
-        lambda: f"{parts.word()}{next(numbers)}{parts.word()}",
-    )
-    found["substring, no hit, of frequent parts"] = (
-        "substring",
-        "newest",
-        lambda: "".join(parts.word() for _ in range(4)),
-    )
-    return found
+# As the schedule of the product has it.
+FEEDING_SECONDS = 2
+LOOK_SECONDS = 0.05
+APPENDED_TO = "bench:appended"
 
 
 def main(step: str, *arguments: str) -> None:
-    steps: dict[str, Callable[..., None]] = {"fill": _fill, "index": _index, "run": _run}
-    steps[step](*map(int, arguments))
+    STEPS[step](*map(int, arguments))
 
 
 def _fill(messages: int) -> None:
@@ -98,7 +41,7 @@ def _fill(messages: int) -> None:
     def rows() -> Iterator[tuple[Any, ...]]:
         for number, text in enumerate(texts(sum(sizes))):
             session, seq = sessions[number % many], number // many + 1
-            at = begin + timedelta(seconds=2 * number)
+            at = begin + timedelta(seconds=STEP_SECONDS * number)
             made = entry(
                 {"role": ("user", "assistant")[seq % 2], "content": text}, now=at, zone=ZoneInfo("UTC")
             )
@@ -112,11 +55,10 @@ def _index() -> None:
 
     from sessions_app.search import indexing
 
-    began, steps = time.perf_counter(), 0
+    began = time.perf_counter()
     while indexing.step(timezone.now()):
-        steps += 1
-    seconds = time.perf_counter() - began
-    json.dump({"seconds": seconds, **_sizes()}, sys.stdout)
+        pass
+    _tell({"seconds": time.perf_counter() - began, **_sizes()})
 
 
 def _sizes() -> dict[str, int]:
@@ -146,24 +88,98 @@ def _sizes() -> dict[str, int]:
 
 
 def _run(times: int) -> None:
-    from sessions_app.access import Caller
-    from sessions_app.models import Agent
+    """The first query of each class comes to a process that has read nothing yet, and is told apart."""
     from sessions_app.search.filters import Filters
     from sessions_app.search.find import Asked, search
 
-    agent = Agent.objects.get(name="main")
-    caller = Caller(0, agent.pk, agent.name, "UTC", frozenset({"read"}))
-    told: dict[str, list[float]] = {}
-    asked = classes()
-    for turn in range(times + 1):
+    who, asked = caller(), classes()
+    told: dict[str, list[float]] = {name: [] for name in asked}
+    for _ in range(times + 1):
         for name, (mode, order, query) in asked.items():
             one = Asked(query(), mode, Filters(), order, LIMIT)
             began = time.perf_counter()
-            search(caller, one)
-            # The first of each is for the caches.
-            told.setdefault(name, []).extend([time.perf_counter() - began] if turn else [])
-    json.dump(told, sys.stdout)
+            items = search(who, one)["items"]
+            told[name].append(time.perf_counter() - began)
+            if bool(items) == ("no hit" in name):
+                raise BenchError(f"{name}: {len(items)} messages were found")
+    _tell({name: {"first": taken[0], "then": taken[1:]} for name, taken in told.items()})
 
+
+def _append(seconds: int) -> None:
+    append = _appender()
+    until, taken = time.monotonic() + seconds, []
+    while time.monotonic() < until:
+        began = time.perf_counter()
+        append()
+        taken.append(time.perf_counter() - began)
+    _tell(taken)
+
+
+def _feed() -> None:
+    from sessions_app.search import indexing
+    from sessions_app.search.duty import work_off
+
+    while True:
+        work_off("index", indexing.step, FEEDING_SECONDS * 10)
+        time.sleep(FEEDING_SECONDS)
+
+
+def _lag(seconds: int) -> None:
+    """Between the answer to an append and the moment when the index has the message."""
+    from sessions_app.models import Session
+
+    append = _appender()
+    began, waiting, lags, count = time.monotonic(), deque[tuple[int, float]](), [], 0
+    looked = began
+    while waiting or time.monotonic() < began + seconds:
+        if time.monotonic() < began + seconds:
+            waiting.append((append(), time.monotonic()))
+            count += 1
+        else:
+            time.sleep(LOOK_SECONDS)
+        if time.monotonic() - looked >= LOOK_SECONDS:
+            looked = time.monotonic()
+            through = Session.objects.get(key=APPENDED_TO).searched_through
+            while waiting and waiting[0][0] <= through:
+                lags.append(looked - waiting.popleft()[1])
+    _tell({"lags": lags, "rate": count / seconds})
+
+
+def _appender() -> Callable[[], int]:
+    """The product's append of one message, with its own transaction; gives the message's seq."""
+    from sessions_app.commits import commit
+    from sessions_app.models import Session
+    from sessions_app.recording import append, entries_of
+
+    who = caller()
+    session, _ = Session.objects.get_or_create(agent_id=who.agent_id, key=APPENDED_TO)
+    body = {"role": "user", "content": next(islice(texts(2), 1, None))}
+
+    def once() -> int:
+        now = datetime.now(UTC)
+        entries = entries_of(body, who, now)
+        stored = commit(lambda: append(who, session.uid, entries, now))
+        seq: int = stored["items"][0]["seq"]
+        return seq
+
+    return once
+
+
+def caller() -> Any:
+    from sessions_app.access import Caller
+    from sessions_app.models import Agent
+
+    agent = Agent.objects.get(name="main")
+    return Caller(0, agent.pk, agent.name, "UTC", frozenset({"read", "write"}))
+
+
+def _tell(what: Any) -> None:
+    json.dump(what, sys.stdout)
+
+
+STEPS: dict[str, Callable[..., None]] = {
+    "fill": _fill, "index": _index, "run": _run, "append": _append, "feed": _feed, "lag": _lag,
+}  # fmt: skip
 
 if __name__ == "__main__":
     django.setup()
