@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import django
 
-from bench.searching import texts
+from bench.haystack import texts
 
 SPREAD = 50
 LONG = 50

@@ -1,9 +1,10 @@
 """How well search finds: 100 questions in other words than their answers, over 2 000 messages.
 
-They stand in `asked.tsv`, in words of our own: half of the questions keep a word or two of their answer, `near`, as
-people do who remember what it was about; half have none of its telling words, `far`. The other messages are made
-of what such conversations are about, so that each answer has neighbours that are near it. `python -m bench.finding` stores
-them on the database of the environment and prints recall@5 and the mean reciprocal rank of each mode."""
+They stand in `asked.tsv`, in words of our own: half of them keep a word or two of their answer, `near`,
+as people do who remember what it was about; half have none of its telling words, `far`. The other
+messages are made of what such conversations are about, so that each answer has neighbours that are near
+it. `python -m bench.finding` stores them on the database of the environment and prints recall@5 and the
+mean reciprocal rank of each mode."""
 
 import json
 import sys
@@ -21,15 +22,16 @@ MODES = ("text", "semantic", "hybrid")
 ASKED = [line.split("\t") for line in Path(__file__).with_name("asked.tsv").read_text().splitlines()]
 
 SUBJECTS = (
-    "the database", "the backup", "the cake", "the heating", "the release", "the API key", "our flight", "the payment",
-    "the cat", "the memory of the server", "the tax papers", "the meeting with the designers", "the wifi",
-    "the tomatoes in the garden", "the customer in Oslo", "the unit tests", "the office key", "the birthday party",
-    "the feature flags", "the dishwasher", "the log files", "the new colleague", "the car", "the product search",
-    "the piano lesson", "the error messages", "the gym", "the rate limit", "the bread", "the web shop", "the train",
-    "the doctor's advice", "the quarterly figures", "the passwords", "the bicycle", "the mail queue", "the school play",
-    "the printer", "the containers", "the insurance", "the phone number", "the time zone", "the barbecue",
-    "the French manual", "the rent", "the uploads", "the sofa", "the recommendation model", "the login of admins",
-    "the mobile app",
+    "the database", "the backup", "the cake", "the heating", "the release", "the API key", "our flight",
+    "the payment", "the cat", "the memory of the server", "the tax papers",
+    "the meeting with the designers", "the wifi", "the tomatoes in the garden", "the customer in Oslo",
+    "the unit tests", "the office key", "the birthday party", "the feature flags", "the dishwasher",
+    "the log files", "the new colleague", "the car", "the product search", "the piano lesson",
+    "the error messages", "the gym", "the rate limit", "the bread", "the web shop", "the train",
+    "the doctor's advice", "the quarterly figures", "the passwords", "the bicycle", "the mail queue",
+    "the school play", "the printer", "the containers", "the insurance", "the phone number",
+    "the time zone", "the barbecue", "the French manual", "the rent", "the uploads", "the sofa",
+    "the recommendation model", "the login of admins", "the mobile app",
 )  # fmt: skip
 SAID = (
     "Can you remind me about {} tomorrow?",

@@ -1,5 +1,5 @@
-"""What is searched, and what is asked of it: 300 characters a message, words by Zipf, one message in fifty Chinese,
-Japanese or Korean. The same in each run, for us and for those beside us."""
+"""What is searched, and what is asked of it: 300 characters a message, words by Zipf, one message in fifty
+Chinese, Japanese or Korean. The same in each run, for us and for those beside us."""
 
 from collections.abc import Callable, Iterator
 from itertools import count

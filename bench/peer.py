@@ -1,7 +1,8 @@
-"""The peers of search: hermes' own store, run by the Python of an environment that has it, and a scan of files.
+"""One of those beside search, run by the Python that has it: hermes' own store, its design, or a scan of a
+file.
 
-`python -m bench.peer hermes fill FOLDER MESSAGES`, `… run FOLDER SECONDS`, `… append FOLDER SECONDS`; `scan` for
-`hermes` reads JSON lines from the first to the last, as a logger does that has no index. Needs no Django."""
+`python -m bench.peer hermes fill FOLDER MESSAGES`, `… run FOLDER SECONDS`, `… append FOLDER SECONDS`; in
+place of `hermes` also `recreated` or `scan`. Needs no Django."""
 
 import json
 import sqlite3
@@ -28,7 +29,7 @@ class Store(Protocol):
 
 
 class Hermes:
-    """By its published interface; only the filling goes past it, as one append after the other takes hours."""
+    """By its own functions; only the filling goes past them, as one append after the other takes hours."""
 
     def __init__(self, folder: Path) -> None:
         import hermes_state  # type: ignore[import-not-found]
@@ -122,7 +123,7 @@ class Scan:
             return [entry for entry in entries if wanted in entry["content"].lower()][::-1][:LIMIT]
 
 
-STORES: dict[str, type[Store]] = {"hermes": Hermes, "recreated": Recreated, "scan": Scan}
+STORES: dict[str, Callable[[Path], Store]] = {"hermes": Hermes, "recreated": Recreated, "scan": Scan}
 
 
 def fill(store: Store, messages: int) -> dict[str, float]:

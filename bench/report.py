@@ -8,12 +8,15 @@ from typing import Any
 
 from bench import BenchError
 from bench.crew import ROOT
-from bench.rows import EMPTY, Row
+from bench.rows import EMPTY, Row, Verdict
 
 RESULTS = ROOT / "bench" / "results.json"
 PAGE = ROOT / "docs" / "benchmark.md"
 BEGIN, END = "<!-- results: written by bench --output -->", "<!-- end of results -->"
+NOTHING = {"rate": None, "p50_ms": None, "p99_ms": None}
 HEADINGS = ("measured", "rate/s", "p50 ms", "p99 ms", "of empty", "to reach", "reached")
+
+Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -25,33 +28,26 @@ class Report:
 
 
 def summary(report: Report) -> str:
-    verdicts = [verdict for rows in report.rows.values() for row in rows for verdict in row.verdicts]
-    return f"{sum(verdict.met for verdict in verdicts)} of {len(verdicts)} targets met"
+    return _summary(_as_dict(report))
 
 
 def markdown(report: Report) -> str:
-    parts = ["\n".join(f"- {name}: {value}" for name, value in report.conditions.items())]
-    for kind, rows in report.rows.items():
-        parts.append(f"### {kind}\n\n{table(rows)}")
-    parts.append(f"{summary(report)}.")
-    return "\n\n".join(parts)
+    return _markdown(_as_dict(report))
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = [HEADINGS, ("---", *["---:"] * 4, "---", "---"), *(_cells(row) for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return _table([_row_json(row) for row in rows])
 
 
 def aligned(rows: Sequence[Row]) -> str:
     """The same for a terminal."""
-    lines = [HEADINGS, *(_cells(row) for row in rows)]
+    lines = [HEADINGS, *(_cells(_row_json(row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
     return "\n".join("  ".join(_pad(line, widths)).rstrip() for line in lines)
 
 
 def as_json(report: Report) -> str:
-    databases = {kind: [_row_json(row) for row in rows] for kind, rows in report.rows.items()}
-    return json.dumps({"conditions": dict(report.conditions), "databases": databases}, indent=2) + "\n"
+    return _as_text(_as_dict(report))
 
 
 def replace_results(page: str, results: str) -> str:
@@ -62,22 +58,65 @@ def replace_results(page: str, results: str) -> str:
 
 
 def write(report: Report, results: Path = RESULTS, page: Path = PAGE) -> None:
-    renewed = replace_results(page.read_text(), markdown(report))
-    results.write_text(as_json(report))
+    """What this run did not measure stays as a run before it has found it."""
+    before = json.loads(results.read_text()) if results.exists() else {"databases": {}}
+    kept = _kept(before, _as_dict(report))
+    renewed = replace_results(page.read_text(), _markdown(kept))
+    results.write_text(_as_text(kept))
     page.write_text(renewed)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    figures, ratio = row.figures, row.ratio()
+def _kept(before: Result, now: Result) -> Result:
+    databases = dict(before["databases"])
+    for kind, rows in now["databases"].items():
+        measured = {row["name"] for row in rows}
+        databases[kind] = [row for row in databases.get(kind, ()) if row["name"] not in measured] + rows
+    return {"conditions": now["conditions"], "databases": databases}
+
+
+def _summary(result: Result) -> str:
+    rows = [row for of_kind in result["databases"].values() for row in of_kind]
+    verdicts = [verdict for row in rows for verdict in row["verdicts"]]
+    return f"{sum(verdict['met'] for verdict in verdicts)} of {len(verdicts)} targets met"
+
+
+def _markdown(result: Result) -> str:
+    parts = ["\n".join(f"- {name}: {value}" for name, value in result["conditions"].items())]
+    for kind, rows in result["databases"].items():
+        parts.append(f"### {kind}\n\n{_table(rows)}")
+    parts.append(f"{_summary(result)}.")
+    return "\n\n".join(parts)
+
+
+def _table(rows: Sequence[Result]) -> str:
+    lines = [HEADINGS, ("---", *["---:"] * 4, "---", "---"), *(_cells(row) for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _as_text(result: Result) -> str:
+    return json.dumps(result, indent=2) + "\n"
+
+
+def _as_dict(report: Report) -> Result:
+    databases = {kind: [_row_json(row) for row in rows] for kind, rows in report.rows.items()}
+    return {"conditions": dict(report.conditions), "databases": databases}
+
+
+def _cells(row: Result) -> tuple[str, ...]:
+    verdicts = [Verdict(**verdict) for verdict in row["verdicts"]]
     return (
-        row.title,
-        f"{figures.rate:,.0f}".replace(",", " "),
-        f"{figures.p50_ms:.2f}",
-        f"{figures.p99_ms:.2f}",
-        "" if ratio is None else f"{ratio:.2f}",
-        "; ".join(verdict.target for verdict in row.verdicts),
-        "; ".join(verdict.words for verdict in row.verdicts),
+        row["title"],
+        _shown(row["rate"], ",.0f").replace(",", " "),
+        _shown(row["p50_ms"], ".2f"),
+        _shown(row["p99_ms"], ".2f"),
+        _shown(row["ratio_to_empty"], ".2f"),
+        "; ".join(verdict.target for verdict in verdicts),
+        "; ".join(verdict.words for verdict in verdicts),
     )
+
+
+def _shown(number: float | None, form: str) -> str:
+    return "" if number is None else format(number, form)
 
 
 def _pad(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
@@ -92,7 +131,7 @@ def _row_json(row: Row) -> dict[str, Any]:
     return {
         "name": row.name,
         "title": row.title,
-        **asdict(row.figures),
+        **(NOTHING if row.figures is None else asdict(row.figures)),
         "ratio_to_empty": row.ratio(EMPTY),
         "rounds": [asdict(figures) for figures in row.rounds],
         "verdicts": [asdict(verdict) for verdict in row.verdicts],

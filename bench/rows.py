@@ -30,7 +30,16 @@ class RateAtLeast:
     per_second: float
 
 
-Target = RatioAtLeast | P50Below | P99Below | RateAtLeast
+@dataclass(frozen=True)
+class AtMost:
+    """Of something that is no time: what it is, and what was found."""
+
+    what: str
+    most: float
+    found: float
+
+
+Target = RatioAtLeast | P50Below | P99Below | RateAtLeast | AtMost
 
 
 @dataclass(frozen=True)
@@ -58,8 +67,9 @@ class Row:
     targets: Sequence[Target] = ()
 
     @property
-    def figures(self) -> Figures:
-        return median_figures(self.rounds)
+    def figures(self) -> Figures | None:
+        """None where no time was taken, only something else looked at."""
+        return median_figures(self.rounds) if self.rounds else None
 
     def ratio(self, to: str = EMPTY) -> float | None:
         return median_ratio(self.rounds, self.beside[to]) if to in self.beside else None
@@ -69,12 +79,16 @@ class Row:
         return [self._judge(target) for target in self.targets]
 
     def _judge(self, target: Target) -> Verdict:
+        if isinstance(target, AtMost):
+            met = target.found <= target.most
+            return Verdict(f"≤ {target.most:g} {target.what}", f"{target.found:.2f}", met)
+        figures = median_figures(self.rounds)
         if isinstance(target, P50Below):
-            return _below("p50", self.figures.p50_ms, target.milliseconds)
+            return _below("p50", figures.p50_ms, target.milliseconds)
         if isinstance(target, P99Below):
-            return _below("p99", self.figures.p99_ms, target.milliseconds)
+            return _below("p99", figures.p99_ms, target.milliseconds)
         if isinstance(target, RateAtLeast):
-            rate = self.figures.rate
+            rate = figures.rate
             return Verdict(f"≥ {target.per_second:.0f}/s", f"{rate:.0f}/s", rate >= target.per_second)
         ratio = median_ratio(self.rounds, self.beside[target.to])
         aim = f" (aim {target.aim:g})" if target.aim else ""

@@ -1,8 +1,9 @@
 """Searches without HTTP, appends and the feeding of the index, on the database of the environment.
 
-`python -m bench.searching fill MESSAGES` stores them, `… index` feeds the index and tells its size, `… run TIMES`
-prints how long each class of query took, `… append SECONDS` how long each append. `… feed` does what the worker
-does until it is ended, and `… lag SECONDS` appends beside it and tells how long the index takes to have each."""
+`python -m bench.searching fill MESSAGES` stores them, `… index` feeds the index and tells its size, `…
+run TIMES` prints how long each class of query took, `… append SECONDS` how long each append. `… feed`
+does what the worker does until it is ended, and `… lag SECONDS` appends beside it and tells how far the
+index is behind."""
 
 import json
 import sys
@@ -94,15 +95,22 @@ def _run(times: int) -> None:
 
     who, asked = caller(), classes()
     told: dict[str, list[float]] = {name: [] for name in asked}
+    processor: dict[str, list[float]] = {name: [] for name in asked}
     for _ in range(times + 1):
         for name, (mode, order, query) in asked.items():
             one = Asked(query(), mode, Filters(), order, LIMIT)
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.thread_time()
             items = search(who, one)["items"]
             told[name].append(time.perf_counter() - began)
-            if bool(items) == ("no hit" in name):
+            processor[name].append(time.thread_time() - worked)
+            if items and "no hit" in name:
                 raise BenchError(f"{name}: {len(items)} messages were found")
-    _tell({name: {"first": taken[0], "then": taken[1:]} for name, taken in told.items()})
+    _tell(
+        {
+            name: {"first": taken[0], "then": taken[1:], "processor": processor[name][1:]}
+            for name, taken in told.items()
+        }
+    )
 
 
 def _append(seconds: int) -> None:

@@ -13,8 +13,9 @@ from sessions_app.search.query import Alternative, Atom, Query, Words
 from sessions_app.search.segments import Segment, read
 from sessions_app.search.words import literal_terms
 
-# Of a long text a few places tell enough.
-MOST_GRAMS = 5
+# Of a long text a few places tell enough most of the time; more are looked at where many messages have those.
+FIRST_GRAMS, MOST_GRAMS = 3, 24
+AT_ONCE = 3
 # More sessions than that are not looked up one by one.
 MOST_SESSIONS = 256
 
@@ -27,6 +28,8 @@ class Needs:
     beginning: str = ""
     # Whether a message with the terms has what was asked for, without a further look.
     exact: bool = False
+    # These too, which tell little that the others do not.
+    more: tuple[str, ...] = ()
 
 
 def needs_of(atom: Atom) -> Needs:
@@ -35,20 +38,23 @@ def needs_of(atom: Atom) -> Needs:
         if not atom.open_end:
             return Needs(words, exact=len(words) == 1)
         opened = _text_needs(atom.open_end)
-        return Needs(words + opened.terms, opened.beginning)
+        return Needs(words + opened.terms, opened.beginning, more=opened.more)
     return _text_needs(atom.text)
 
 
 def _text_needs(text: str) -> Needs:
     terms = literal_terms(text)
-    return Needs(tuple(_some(terms))) if terms else Needs(beginning=f"g{text}")
+    if not terms:
+        return Needs(beginning=f"g{text}")
+    first = _spread(terms, FIRST_GRAMS)
+    return Needs(first, more=tuple(term for term in _spread(terms, MOST_GRAMS) if term not in first))
 
 
-def _some(grams: Sequence[str]) -> list[str]:
+def _spread(grams: Sequence[str], most: int) -> tuple[str, ...]:
     last = len(grams) - 1
-    if last < MOST_GRAMS:
-        return list(dict.fromkeys(grams))
-    return list(dict.fromkeys(grams[last * place // (MOST_GRAMS - 1)] for place in range(MOST_GRAMS)))
+    if last < most:
+        return tuple(dict.fromkeys(grams))
+    return tuple(dict.fromkeys(grams[last * place // (most - 1)] for place in range(most)))
 
 
 class Finder:
@@ -60,10 +66,30 @@ class Finder:
         self._needs = {
             atom: needs_of(atom) for one in self._alternatives for atom in one.wanted + one.unwanted
         }
+        # Of several alternatives, or of words that may be missing, none is needed by all.
+        one = self._alternatives[0] if len(self._alternatives) == 1 else Alternative()
+        wanted = () if one.least else one.wanted
+        self._more = tuple(dict.fromkeys(term for atom in wanted for term in self._needs[atom].more))
 
     def masks(self, segments: Sequence[Segment]) -> list[Mask]:
         """For each segment, which of its messages to look at; all of their pages are read at once."""
-        return [self._mask(terms) for terms in self._read(segments)]
+        found = [self._mask(terms) for terms in self._read(segments)]
+        return self._narrowed(segments, found) if self._more else found
+
+    def _narrowed(self, segments: Sequence[Segment], masks: list[Mask]) -> list[Mask]:
+        """A few terms at a time, where more messages are left than pages are read: both cost the same."""
+        found = list(masks)
+        for start in range(0, len(self._more), AT_ONCE):
+            terms = self._more[start : start + AT_ONCE]
+            keys = [term.encode() for term in terms]
+            many = [place for place, mask in enumerate(found) if mask.sum() > AT_ONCE]
+            if not many:
+                break
+            numbers = (segments[place].page_ids(key, key) for place in many for key in keys)
+            pages = read(number for of_term in numbers for number in of_term)
+            for place in many:
+                found[place] = _Terms(segments[place], pages).having_all(terms, found[place])
+        return found
 
     def _read(self, segments: Sequence[Segment]) -> list["_Terms"]:
         found = read(number for segment in segments for number in self._pages(segment))
@@ -134,11 +160,7 @@ class Finder:
     def _having(self, atom: Atom, terms: "_Terms") -> Mask:
         needs = self._needs[atom]
         mask = terms.beginning(needs.beginning) if needs.beginning else np.ones(terms.count, np.bool_)
-        for term in needs.terms:
-            if not mask.any():
-                break
-            mask &= terms.having(term)
-        return mask
+        return terms.having_all(needs.terms, mask)
 
 
 class _Terms:
@@ -155,6 +177,13 @@ class _Terms:
             if data := self._pages[number].find(key):
                 return decode_mask(data, self.count)
         return np.zeros(self.count, np.bool_)
+
+    def having_all(self, terms: Iterable[str], mask: Mask) -> Mask:
+        for term in terms:
+            if not mask.any():
+                break
+            mask = mask & self.having(term)
+        return mask
 
     def beginning(self, text: str) -> Mask:
         key = text.encode()

@@ -5,7 +5,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def decode_mask(data: bytes, documents: int) -> Mask:
 
 class Page(NamedTuple):
     terms: list[bytes]
-    entries: list[bytes]
+    entries: Sequence[bytes]
 
     def find(self, term: bytes) -> bytes | None:
         place = bisect_right(self.terms, term) - 1
@@ -72,6 +72,29 @@ class Page(NamedTuple):
         return [
             entry for term, entry in zip(self.terms, self.entries, strict=True) if term.startswith(prefix)
         ]
+
+
+class Entries(Sequence[bytes]):
+    """Cut out of their page when they are wanted: mostly one of them is."""
+
+    def __init__(self, data: bytes, bounds: Sequence[int]) -> None:
+        self._data = data
+        self._bounds = bounds
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        return self._data[self._bounds[place] : self._bounds[place + 1]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self._data[begin:end] for begin, end in pairwise(self._bounds))
 
 
 def write_page(page: Page) -> bytes:
@@ -89,22 +112,23 @@ def read_page(data: bytes) -> Page:
     count, start = int.from_bytes(data[:2], "little"), 6 + int.from_bytes(data[2:6], "little")
     head = zlib.decompress(data[6:start])
     ends = (np.frombuffer(head, NUMBER, count).cumsum(dtype=np.int64) + start).tolist()
-    entries = [data[begin:end] for begin, end in pairwise([start, *ends])]
-    return Page(head[NUMBER.itemsize * count :].split(SEPARATOR), entries)
+    return Page(head[NUMBER.itemsize * count :].split(SEPARATOR), Entries(data, [start, *ends]))
 
 
 def pages(entries: Iterable[tuple[bytes, bytes]]) -> Iterator[Page]:
     """Terms in their order, in pages of some thousand bytes; a term is never cut."""
-    page, size = Page([], []), 0
+    terms: list[bytes] = []
+    found: list[bytes] = []
+    size = 0
     for term, entry in entries:
-        if page.terms and size + len(entry) > PAGE_BYTES:
-            yield page
-            page, size = Page([], []), 0
-        page.terms.append(term)
-        page.entries.append(entry)
+        if terms and size + len(entry) > PAGE_BYTES:
+            yield Page(terms, found)
+            terms, found, size = [], [], 0
+        terms.append(term)
+        found.append(entry)
         size += len(term) + len(entry) + 5
-    if page.terms:
-        yield page
+    if terms:
+        yield Page(terms, found)
 
 
 def pack_terms(terms: Sequence[bytes]) -> bytes:

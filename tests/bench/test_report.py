@@ -17,7 +17,7 @@ from bench.report import (
     table,
     write,
 )
-from bench.rows import EMPTY, P99Below, RatioAtLeast, Row
+from bench.rows import EMPTY, AtMost, P99Below, RatioAtLeast, Row
 
 YARDSTICK = [Figures(4000.0, 3.5, 9.0)]
 ROWS = [
@@ -103,3 +103,15 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
     write(REPORT, results, page)
     assert page.read_text() == once
     assert TABLE in once
+
+
+def test_what_a_run_did_not_measure_stays(tmp_path: Path) -> None:
+    page, results = tmp_path / "page.md", tmp_path / "results.json"
+    page.write_text(f"# Page\n{BEGIN}\n{END}\n")
+    write(REPORT, results, page)
+    later = [Row("size", "size of the index", [], targets=[AtMost("of the text", 1, 0.61)])]
+    write(Report({"load": "none"}, {"sqlite": later, "postgres": later}), results, page)
+    told = json.loads(results.read_text())["databases"]
+    assert [row["name"] for row in told["sqlite"]] == ["empty", "append-1", "size"]
+    assert [row["name"] for row in told["postgres"]] == ["size"]
+    assert "| size of the index |  |  |  |  | ≤ 1 of the text | met: 0.61 |" in page.read_text()

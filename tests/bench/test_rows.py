@@ -1,7 +1,7 @@
 import pytest
 
 from bench.figures import Figures
-from bench.rows import EMPTY, P50Below, P99Below, RateAtLeast, RatioAtLeast, Row, Target, Verdict
+from bench.rows import EMPTY, AtMost, P50Below, P99Below, RateAtLeast, RatioAtLeast, Row, Target, Verdict
 
 
 def row(rate: float, *targets: Target, p99_ms: float = 10.0) -> Row:
@@ -61,3 +61,10 @@ def test_a_row_can_be_compared_with_another_one() -> None:
     )
     assert (other.ratio("before"), other.ratio()) == (0.9, None)
     assert [verdict.met for verdict in other.verdicts] == [True]
+
+
+def test_what_is_no_time_is_judged_too() -> None:
+    size = Row("size", "size of the index", [], targets=[AtMost("of the text", 1, 0.61)])
+    assert size.figures is None
+    assert size.verdicts == [Verdict("≤ 1 of the text", "0.61", met=True)]
+    assert not Row("size", "size", [], targets=[AtMost("of the text", 1, 1.2)]).verdicts[0].met
