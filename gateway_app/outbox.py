@@ -10,12 +10,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from gateway_app import targets
-from gateway_app.courier import courier
 from gateway_app.models import Delivery, DeliveryState, Platform
 from gateway_app.targets import LOCAL, ORIGIN, BadTarget, Target
 from sessions_app import paging
 from sessions_app.access import Caller
 from sessions_app.commits import commit
+from sessions_app.courier import Courier
 from sessions_app.models import Session
 from sessions_app.objects import iso, uid_text
 from sessions_app.problems import Conflict, Invalid, NotFound, invalid
@@ -24,6 +24,7 @@ from sessions_app.sessions import find, parse_uid
 CONTENT_BYTES = 1024 * 1024
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 GIVEN_UP = "An operator gave it up."
+courier = Courier("gateway_app.tasks.deliver_due")
 WAITING = (DeliveryState.QUEUED, DeliveryState.SENDING, DeliveryState.RETRYING)
 COLUMNS = (
     "uid",

@@ -25,6 +25,9 @@ from sessions_app.triggers import BUDGET
 
 # So often a model may fail for a range before the sentences are chosen without one.
 LLM_FAILURES = 3
+# In seconds, between two tries for somebody who waits.
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
+wait = time.sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,15 @@ def without_model(plan: Plan, why: str) -> Made:
 
 
 def insisted(plan: Plan) -> Made:
+    """For whoever waits for it: a server that asks to be left alone is, for as long as one can wait."""
     failure = ""
-    for _ in range(LLM_FAILURES):
+    for failures in range(LLM_FAILURES):
         try:
             return condensed(plan)
         except EngineFailed as error:
             failure = str(error)
+            if failures + 1 < LLM_FAILURES:
+                wait(min(max(FIRST_PAUSE * 2**failures, error.again_after or 0), LONGEST_PAUSE))
     return without_model(plan, failure)
 
 

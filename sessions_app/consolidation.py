@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
 from sessions_app import paging
 from sessions_app.access import Caller
+from sessions_app.courier import Courier
 from sessions_app.models import Consolidation, ConsolidationJob, Message, Session
 from sessions_app.objects import iso, message_id, uid_text
 from sessions_app.problems import Conflict, NotFound
@@ -16,6 +18,7 @@ from sessions_app.sessions import UID, find
 from sessions_app.triggers import ASKED, RESET
 
 ON_RESET = RESET
+courier = Courier("sessions_app.tasks.consolidate_due")
 QUEUED, RUNNING, RETRYING, DONE, NOTHING = "queued", "running", "retrying", "done", "nothing"
 
 
@@ -40,6 +43,7 @@ def ask(session: Session, now: datetime) -> dict[str, Any]:
     """Runs inside `commit`. Whoever asks does not wait for a pause that failures have made."""
     queue([session.pk], ASKED, now)
     ConsolidationJob.objects.filter(session=session, running=False).update(next_attempt_at=now)
+    transaction.on_commit(courier.call)
     return {"state": NOTHING, "consolidation": None, **(job_of(session) or _no_job())}
 
 

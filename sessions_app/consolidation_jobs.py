@@ -1,12 +1,13 @@
-"""Finds the sessions that are to be condensed and works them off. Jobs are claimed by a conditional update; a
-claim ends by itself, for whoever made it may have been killed."""
+"""Finds the sessions that are to be condensed and works them off. Jobs are claimed by a conditional
+update; a claim is renewed while the work goes on, and ends soon after whoever made it was killed."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import structlog
-from django.conf import settings
+from django.db import DatabaseError, connections
 from django.db.models import QuerySet
 
 from sessions_app import condensing
@@ -17,8 +18,8 @@ from sessions_app.models import Agent, ConsolidationJob, Session
 from sessions_app.triggers import due
 
 BATCH = 500
-# Beside what the model may take: to read, to choose sentences, to store.
-OWN_TIME = timedelta(minutes=10)
+CLAIM = timedelta(seconds=60)
+RENEW_SECONDS = 15.0
 # After a failure, times two for each that came before.
 PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
@@ -36,10 +37,13 @@ def find_due(clock: Clock) -> int:
     return queued
 
 
-def work_off(clock: Clock, stopping: threading.Event | None = None) -> int:
-    """One after the other, oldest first, until none is due; how many were tried."""
+def work_off(clock: Clock, stopping: threading.Event | None = None, engine: str = "") -> int:
+    """One after the other, oldest first, until none is due; how many were tried.
+
+    With an engine, those of the agents that have it: a model that takes its time holds up nobody without one.
+    """
     tried = 0
-    while (stopping is None or not stopping.is_set()) and (job := _claim(clock())) is not None:
+    while (stopping is None or not stopping.is_set()) and (job := _claim(clock(), engine)) is not None:
         tried += 1
         _attempt(job, clock)
     return tried
@@ -68,17 +72,48 @@ def _look(now: datetime) -> int | None:
     return sum(queue(pks, trigger, now) for trigger, pks in found.items())
 
 
-def _claim(now: datetime) -> ConsolidationJob | None:
+def _claim(now: datetime, engine: str) -> ConsolidationJob | None:
     """The oldest that is due and that nobody else takes first."""
-    until = now + timedelta(seconds=settings.LLM_TIMEOUT_SECONDS) + OWN_TIME
-    while True:
-        waiting = ConsolidationJob.objects.filter(next_attempt_at__lte=now)
-        job = waiting.order_by("next_attempt_at", "pk").first()
-        if job is None:
-            return None
-        if commit(lambda job=job: _still(job).update(running=True, next_attempt_at=until)):  # type: ignore[misc]
-            job.running, job.next_attempt_at = True, until
+    waiting = ConsolidationJob.objects.filter(next_attempt_at__lte=now)
+    if engine:
+        waiting = waiting.filter(session__agent__consolidation_engine=engine)
+    while (job := waiting.order_by("next_attempt_at", "pk").first()) is not None:
+        if commit(lambda job=job: _prolong(job, now)):  # type: ignore[misc]
             return job
+    return None
+
+
+def _prolong(job: ConsolidationJob, now: datetime) -> bool:
+    """False where it is not ours any more."""
+    until = now + CLAIM
+    if not _still(job).update(running=True, next_attempt_at=until):
+        return False
+    job.running, job.next_attempt_at = True, until
+    return True
+
+
+@contextmanager
+def _held(job: ConsolidationJob, clock: Clock) -> Iterator[None]:
+    """A model may take minutes; whoever is killed meanwhile keeps the job from others for one minute."""
+    done = threading.Event()
+    thread = threading.Thread(target=_renew, args=(job, clock, done), name="claim", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _renew(job: ConsolidationJob, clock: Clock, done: threading.Event) -> None:
+    try:
+        while not done.wait(RENEW_SECONDS) and commit(lambda: _prolong(job, clock())):
+            pass
+    except DatabaseError as error:
+        # The work goes on: if somebody else begins it too, one of both is stored.
+        log.warning("a claim was not renewed", session=job.session_id, error=str(error).strip())
+    finally:
+        connections.close_all()
 
 
 def _still(job: ConsolidationJob) -> QuerySet[ConsolidationJob]:
@@ -90,7 +125,9 @@ def _still(job: ConsolidationJob) -> QuerySet[ConsolidationJob]:
 def _attempt(job: ConsolidationJob, clock: Clock) -> None:
     try:
         if (plan := condensing.planned(job.session_id, job.trigger)) is not None:
-            condensing.store(plan, _made(plan, job), clock())
+            with _held(job, clock):
+                made = _made(plan, job)
+            condensing.store(plan, made, clock())
     except EngineFailed as error:
         _put_off(job, str(error), clock(), error.again_after)
     except Exception as error:

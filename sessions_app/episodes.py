@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.db import transaction
 from django.db.models import DateTimeField, F, Value
 from django.db.models.functions import Greatest
 
 from sessions_app.access import Caller
-from sessions_app.consolidation import ON_RESET, queue
+from sessions_app.consolidation import ON_RESET, courier, queue
 from sessions_app.handover import handed_over
 from sessions_app.models import Session
 from sessions_app.sessions import of, row_of
@@ -39,7 +40,8 @@ def end(session_pks: Sequence[int], why: Ending, now: datetime) -> int:
         leased_until=None,
         consolidate_check_at=None,
     )
-    queue(session_pks, ON_RESET, now)
+    if queue(session_pks, ON_RESET, now):
+        transaction.on_commit(courier.call)
     return ended
 
 

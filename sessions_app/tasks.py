@@ -1,4 +1,3 @@
-import threading
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +8,7 @@ from django.utils import timezone
 
 from sessions_app import activity, consolidation_jobs, idempotency, imports, retention
 from sessions_app.embedding import NoEmbeddings
+from sessions_app.engines import EXTRACTIVE, LLM
 from sessions_app.rounds import Rounds
 from sessions_app.search import indexing, vectors
 from sessions_app.search.duty import work_off
@@ -26,23 +26,25 @@ def forget_idempotent_answers() -> int:
     return idempotency.forget(timezone.now())
 
 
-def _round(stopping: threading.Event) -> None:
-    consolidation_jobs.work_off(timezone.now, stopping)
+def _round(engine: str) -> Rounds:
+    return Rounds(lambda stopping: consolidation_jobs.work_off(timezone.now, stopping, engine))
 
 
-rounds = Rounds(_round)
+rounds = [_round(engine) for engine in (EXTRACTIVE, LLM)]
 
 
 @shared_task(name="sessions_app.tasks.consolidate_due")
 def consolidate_due() -> str:
     queued = consolidation_jobs.find_due(timezone.now)
-    rounds.ask()
+    for each in rounds:
+        each.ask()
     return f"{queued} queued"
 
 
 @worker_process_shutdown.connect(weak=False)
 def finish_round(**_: Any) -> None:
-    rounds.finish(LAST_SECONDS)
+    for each in rounds:
+        each.finish(LAST_SECONDS)
 
 
 @shared_task(name="sessions_app.tasks.feed_search")

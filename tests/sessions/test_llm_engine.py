@@ -3,16 +3,19 @@
 import socket
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils import timezone
 
-from sessions_app import consolidation_jobs
+from sessions_app import condensing, consolidation_jobs
+from sessions_app.engines import EngineFailed
 from sessions_app.models import Agent, Consolidation, ConsolidationJob, Session
 from tests.conftest import Api, said
 from tests.gateway.receiver import Receiver, answer, receiving
+from tests.operations.daybook import until
 from tests.sessions.conversations import assistant, user
 
 from .model_server import asked, completion, notes
@@ -22,7 +25,15 @@ EXTRACTED = "- User: Please book a hotel in Lisbon for the 3rd of May."
 
 
 @pytest.fixture
-def server(settings: Any, api: Api) -> Iterator[Receiver]:
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long whoever waits for an answer was made to wait between two tries, in seconds."""
+    found: list[float] = []
+    monkeypatch.setattr(condensing, "wait", found.append)
+    return found
+
+
+@pytest.fixture
+def server(settings: Any, api: Api, waits: list[float]) -> Iterator[Receiver]:
     with receiving() as server:
         settings.LLM_URL = f"http://127.0.0.1:{server.port}/v1"
         settings.LLM_MODEL, settings.LLM_KEY = "small", "sk-secret"
@@ -125,6 +136,63 @@ def test_a_server_that_hangs_or_is_not_there_is_given_up(
     api.append(session, assistant("It is."), user("Good."))
     made = consolidated(api, session)["consolidation"]
     assert made["fell_back"] == "The model's server did not answer (APIConnectionError)."
+
+
+def test_a_server_that_asks_for_a_pause_gets_one_also_from_those_who_wait(
+    server: Receiver, api: Api, session: str, waits: list[float]
+) -> None:
+    limited = answer(429, "Retry-After: 7", body="{}")
+    server.will(limited, answer(429, "Retry-After: 3600", body="{}"), notes())
+    assert consolidated(api, session)["consolidation"]["engine"] == "llm"
+    assert waits == [7.0, 10.0]
+    api.append(session, assistant("It is."), user("Good."))
+    server.will(*[answer(500, body="oops")] * 3)
+    assert consolidated(api, session)["consolidation"]["engine"] == "extractive"
+    assert waits[2:] == [0.5, 1.0]
+
+
+def test_agents_without_a_model_wait_for_nobody_who_has_one(
+    server: Receiver, api: Api, session: str, stranger: Api
+) -> None:
+    theirs = stranger.open()
+    stranger.append(theirs, *TRIP)
+    api.post(f"/sessions/{session}/consolidate")
+    stranger.post(f"/sessions/{theirs}/consolidate")
+    Agent.objects.filter(name=stranger.agent).update(consolidation_engine="extractive")
+    assert consolidation_jobs.work_off(timezone.now, engine="extractive") == 1
+    assert (Consolidation.objects.get().engine, server.requests) == ("extractive", [])
+    server.will(notes())
+    assert consolidation_jobs.work_off(timezone.now, engine="llm") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_claim_is_renewed_as_long_as_the_work_goes_on(
+    server: Receiver, api: Api, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consolidation_jobs, "RENEW_SECONDS", 0.01)
+    now, moments = timezone.now(), count(0)
+    seen: list[Any] = []
+
+    def clock() -> Any:
+        return now + timedelta(seconds=next(moments))
+
+    def claimed_until() -> Any:
+        return ConsolidationJob.objects.get().next_attempt_at
+
+    def condense(plan: Any) -> Any:
+        first = claimed_until()
+        until(lambda: claimed_until() > first, "the claim to be renewed")
+        seen.append(ConsolidationJob.objects.get().running)
+        raise EngineFailed("It took its time.")
+
+    monkeypatch.setattr(condensing, "condensed", condense)
+    api.post(f"/sessions/{session}/consolidate")
+    ConsolidationJob.objects.update(next_attempt_at=now)
+    assert consolidation_jobs.work_off(clock) == 1
+    # Whoever renews it stops before the job is put off.
+    assert seen == [True]
+    job = ConsolidationJob.objects.get()
+    assert (job.running, job.attempts, job.last_error) == (False, 1, "It took its time.")
 
 
 def test_a_worker_waits_between_failures_and_as_long_as_it_is_asked_to(

@@ -1,4 +1,4 @@
-"""Calls a worker to the outbox, off the path of the request: it does not wait for a broker that is away."""
+"""Calls a worker to rows that wait, off the path of the request, which waits for no broker."""
 
 import threading
 
@@ -6,7 +6,6 @@ import structlog
 from celery import current_app
 from kombu.exceptions import KombuError, OperationalError
 
-TASK = "gateway_app.tasks.deliver_due"
 AGAIN = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2}
 
 log = structlog.get_logger(__name__)
@@ -15,7 +14,8 @@ log = structlog.get_logger(__name__)
 class Courier:
     """One thread per process sends the task; calls that come while it sends are answered by one more."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: str) -> None:
+        self._task = task
         self._called = threading.Event()
         self._start = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -34,10 +34,7 @@ class Courier:
             self._called.clear()
             try:
                 # Again a few times, for a connection that a restarted broker closed.
-                current_app.send_task(TASK, retry=True, retry_policy=AGAIN)
+                current_app.send_task(self._task, retry=True, retry_policy=AGAIN)
             except (KombuError, OperationalError, OSError) as error:
                 # The rows are stored, and the schedule looks at them by itself.
-                log.warning("no worker was called to the outbox", error=str(error))
-
-
-courier = Courier()
+                log.warning("no worker was called", task=self._task, error=str(error))
