@@ -3,6 +3,7 @@
 Deterministic: the same conversation gives the same points, on any machine.
 """
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +27,8 @@ MOST_KEPT = 12_000
 GRAMS = 3
 GRAM_PLACES = 512
 CENTRAL = 1.0
-# Above it two say the same. Below it, what is like something chosen already weighs less by as much.
+# Above it two say the same, if they name the same things. Whatever is like something chosen already weighs
+# less, by as much.
 ALIKE = 0.75
 RELATED = 0.35
 REPETITION = 2.0
@@ -38,6 +40,9 @@ COST = 0.006
 LEAST_WEIGHT = 0.7
 # Whether there is anything else is a question that nobody waits for an answer to.
 ASKED_IN_EARNEST = 0.2
+
+
+_DETAILS = re.compile(r"\d+(?:[.,:]\d+)*|\b[A-Z][\w-]+|[\"“«「`][^\"“”«»「」`]+")
 
 
 def choose(sentences: Iterable[Sentence], most: int, embed: Embed | None) -> list[Point]:
@@ -126,14 +131,15 @@ def _picked(
     """The heaviest first, each time seen beside what was chosen before."""
     costs = np.array([estimate(f"- {one.label}: {one.text}") + 1 for one in candidates])
     weights = weights - COST * costs
-    chosen: set[int] = set()
     speakers = np.array([one.label for one in candidates])
-    likeness = repeated = np.zeros(len(candidates), np.float64)
+    details = [frozenset(_DETAILS.findall(one.text)) for one in candidates]
+    chosen: set[int] = set()
+    repeated = np.zeros(len(candidates), np.float64)
     open_to = np.ones(len(candidates), bool)
     left = most
     while True:
         worth = weights - REPETITION * np.maximum(repeated - RELATED, 0)
-        open_to &= (costs <= left) & (likeness <= ALIKE) & (worth > LEAST_WEIGHT)
+        open_to &= (costs <= left) & (worth > LEAST_WEIGHT)
         if not open_to.any():
             return chosen
         # The first of equals: the order is the conversation's.
@@ -142,7 +148,9 @@ def _picked(
         open_to[place] = False
         left -= int(costs[place])
         near = (vectors @ vectors[place]).astype(np.float64).round(4)
-        likeness = np.maximum(likeness, near)
+        for other in np.flatnonzero(open_to & (near > ALIKE)):
+            # "Ada is eight" and "Bob is nine" are alike in all but what matters; two such questions are one.
+            open_to[other] = not (candidates[other].question or details[other] <= details[place])
         repeated = np.maximum(repeated, np.where(speakers == speakers[place], near, near * OF_ANOTHER))
 
 

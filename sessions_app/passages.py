@@ -27,6 +27,7 @@ _GOES_ON = re.compile(
     r"|St|Str|No|Nr|Nos|Sr|Sra|Mme|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.$",
     re.IGNORECASE,
 )
+_MERE_CODE = re.compile(r"\[code: (?:[^,\]]*, )?\d+ lines?\]")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
@@ -46,7 +47,8 @@ def passages(text: str, least: int, idle: Callable[[str], bool] = lambda sentenc
         else:
             said = list(_sentences(lead))
             found += _glued([sentence for sentence in said if not idle(sentence)] or said, least)
-    return [cut(passage) for passage in found if _LETTER.search(passage)][:A_MESSAGE]
+    told = (passage for passage in found if _LETTER.search(passage) and not _MERE_CODE.fullmatch(passage))
+    return [cut(passage) for passage in told][:A_MESSAGE]
 
 
 def width(text: str) -> int:

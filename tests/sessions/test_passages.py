@@ -31,7 +31,11 @@ from sessions_app.passages import LONGEST, passages, width
             ["This line was broken by a program that sends mails and it goes on here."],
         ),
         ("Here it is:\n```python\na = 1\nb = 2\n```\nDone", ["Here it is: [code: python, 2 lines]", "Done"]),
-        ("```\nx\n```", ["[code: 1 line]"]),
+        (
+            "Look:\n```\nx\n```\n\n```sh\ny\n```\nSo it is",
+            ["Look: [code: 1 line]; [code: sh, 1 line]", "So it is"],
+        ),
+        ("```python\nx\n```", []),
         (
             "It crashes:\n```\nTraceback (most recent call last):\n  File \"a.py\"\nKeyError: 'user'\n```",
             ["It crashes: [code: KeyError: 'user']"],

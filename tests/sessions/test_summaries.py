@@ -100,6 +100,14 @@ def test_a_failed_call_that_is_an_error_too_is_told_once() -> None:
     ]
 
 
+def test_facts_of_one_form_are_no_repetition() -> None:
+    born = {"Ada": "3 May", "Bob": "4 June", "Cleo": "30 August"}
+    told = [("user", f"Please remember that {name} was born on {day}.", "") for name, day in born.items()]
+    again = ("user", "Please do remember: Bob was born on 4 June.", "")
+    kept = [point.text for point in condensed(spoken(*told, again)).points]
+    assert [name for name in born for text in kept if name in text] == ["Ada", "Bob", "Cleo"]
+
+
 def test_a_longer_conversation_than_is_kept_at_once_loses_what_weighs_least(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
