@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sessions_app.error_shapes import looks_failed, shape
+from sessions_app.error_shapes import essence, looks_failed, shape
 from sessions_app.hedging import hedge
 from sessions_app.topics import leading, words
 
@@ -149,7 +149,7 @@ class Figures:
         self._note("errors", self.errors, entry)
         found = self._shapes.setdefault(shape(entry.text), _Shape())
         found.count += 1
-        found.example = found.example or _cut(entry.text)
+        found.example = found.example or _cut(essence(entry.text))
         _link(found.message_ids, entry)
 
     def _note(self, name: str, into: list[dict[str, Any]], entry: Reviewed, **more: Any) -> None:

@@ -38,6 +38,8 @@ def stats(figures: Figures, before: Figures | None = None, skills: Sequence[Mapp
 
 
 def insights(found: Stats) -> list[str]:
+    if not found["entries"]:
+        return []
     return list(_insights(found)) or [HEALTHY]
 
 

@@ -1,10 +1,11 @@
 """Long work on all sessions of an agent: a row tells how far it has come."""
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db.models import F, Q
 
 from sessions_app import condensing, paging
@@ -17,6 +18,9 @@ from sessions_app.triggers import ASKED
 CONSOLIDATE = "consolidate"
 PAGE = 500
 RUNNING, DONE, STOPPED = "running", "done", "stopped"
+# Beside what a model may take for one session, which is the longest that a run says nothing.
+SILENT = timedelta(minutes=5)
+KILLED = "It ended without a word: its process was killed. What it has not done is still to be done."
 
 Clock = Callable[[], datetime]
 log = structlog.get_logger(__name__)
@@ -40,6 +44,13 @@ def consolidate_all(agent: Agent, clock: Clock, told: Callable[[Run], object] = 
         run.finished_at = clock()
         _note(run, clock())
     return run
+
+
+def settle(now: datetime) -> int:
+    """A run that was killed could not say so; how many of them there are."""
+    silent = SILENT + timedelta(seconds=condensing.LLM_FAILURES * settings.LLM_TIMEOUT_SECONDS)
+    killed = Run.objects.filter(state=RUNNING, updated_at__lt=now - silent)
+    return commit(lambda: killed.update(state=STOPPED, finished_at=F("updated_at"), last_error=KILLED))
 
 
 def listed(caller: Caller, *, cursor: str | None, limit: int) -> paging.Page:

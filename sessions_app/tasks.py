@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
-from sessions_app import activity, consolidation_jobs, idempotency, imports, retention
+from sessions_app import activity, consolidation_jobs, idempotency, imports, retention, runs
 from sessions_app.embedding import NoEmbeddings
 from sessions_app.engines import EXTRACTIVE, LLM
 from sessions_app.rounds import Rounds
@@ -35,6 +35,7 @@ rounds = [_round(engine) for engine in (EXTRACTIVE, LLM)]
 
 @shared_task(name="sessions_app.tasks.consolidate_due")
 def consolidate_due() -> str:
+    runs.settle(timezone.now())
     queued = consolidation_jobs.find_due(timezone.now)
     for each in rounds:
         each.ask()

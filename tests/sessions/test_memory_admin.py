@@ -91,10 +91,10 @@ def test_the_command_condenses_everything_and_its_state_is_shown(
     for key in ("a", "b"):
         api.append(api.open(key), user("Remember the milk, please."), assistant("ok"), user("Thanks."))
     call_command("consolidate", "--all")
-    assert capsys.readouterr().out.splitlines() == [
-        "main: 2 sessions looked at",
-        "other: 0 sessions looked at",
-    ]
+    told = capsys.readouterr()
+    assert told.out.splitlines() == ["main: 2 sessions looked at", "other: 0 sessions looked at"]
+    # Nobody looks on: lines in place of a bar.
+    assert told.err.splitlines() == ["main: 1 of 2", "main: 2 of 2"]
     assert Consolidation.objects.count() == 2
     [run] = said(api.get("/runs"))["items"]
     assert [run[name] for name in ("name", "state", "total", "done", "failed")] == [

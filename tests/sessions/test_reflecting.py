@@ -31,7 +31,9 @@ def said(role: str, text: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_report_on_nothing_says_so() -> None:
-    assert markdown(stats(gathered([]))) == "No conversation history to reflect on yet."
+    found = stats(gathered([]))
+    assert markdown(found) == "No conversation history to reflect on yet."
+    assert found["insights"] == []
 
 
 def test_a_healthy_conversation() -> None:
@@ -121,6 +123,15 @@ def test_every_finding_names_its_messages() -> None:
         }
     ]
     assert found["topics"][0] == {"word": "lisbon", "mentions": 3, "message_ids": ["s.2", "s.5"]}
+
+
+def test_errors_repeat_by_what_was_raised_wherever_it_was() -> None:
+    stack = 'Traceback (most recent call last):\n  File "/{}.py", line {}\nKeyError: {}'
+    raised = [
+        {"kind": "error", "text": stack.format(name, line, line)} for name, line in (("a", 3), ("b", 77))
+    ]
+    [found] = stats(gathered(entries(*raised)))["repeated_errors"]
+    assert (found["shape"], found["count"], found["example"]) == ("keyerror: <n>", 2, "KeyError: 3")
 
 
 def test_five_are_shown_and_all_are_counted() -> None:

@@ -9,6 +9,7 @@ from sessions_app import runs
 from sessions_app.models import Agent, Run
 
 WIDTH = 30
+TENTHS = 10
 
 
 class Command(BaseCommand):
@@ -30,10 +31,13 @@ class Command(BaseCommand):
             self._end(agent.name, run)
 
     def _show(self, name: str, run: Run) -> None:
+        """A bar where somebody looks on, a line for each tenth where it goes to a file."""
         if self.stderr.isatty():
             filled = WIDTH * run.done // max(run.total, 1)
             bar = "#" * filled + "." * (WIDTH - filled)
             self.stderr.write(f"\r{name} [{bar}] {run.done}/{run.total}", ending="")
+        elif run.done * TENTHS // run.total > (run.done - 1) * TENTHS // run.total:
+            self.stderr.write(f"{name}: {run.done} of {run.total}")
 
     def _end(self, name: str, run: Run) -> None:
         if self.stderr.isatty() and run.total:
