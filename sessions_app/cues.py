@@ -37,19 +37,29 @@ REQUEST = _any(
 )
 FACT = _any(
     r"""
-    my name|i am|i'm|we are|we're|i live|we live|i work|we work|i have|we have|my \w+ is|our \w+ is
-    i prefer|i like|i love|i hate|i don't like|i never|we never|i always|we always|remember
-    deadline|due|birthday|allergic|allergy|the password|version|depends on|starting|since|until|must|only
-    ich heiße|mein name|ich bin|wir sind|ich wohne|ich arbeite|ich habe|ich mag|frist|allergisch
-    seit|spätestens|nur
-    me llamo|soy|vivo en|trabajo|tengo|prefiero|alérgic[oa]|fecha límite|meu nome|moro em|prefiro
-    je m'appelle|je suis|j'habite|je travaille|j'ai|je préfère|allergique|date limite
-    mi chiamo|abito|lavoro|preferisco|scadenza
-    меня зовут|я живу|я работаю|у меня|срок
+    i am|i'm|we are|we're|i work|we work|i have|we have|my \w+ is|our \w+ is|i like|i don't like
+    deadline|due|the password|version|depends on|starting|since|until|must|only
+    ich bin|wir sind|ich arbeite|ich habe|ich mag|frist|seit|spätestens|nur
+    soy|trabajo|tengo|fecha límite|je suis|je travaille|j'ai|date limite|lavoro|scadenza
+    я работаю|у меня|срок
     """,
     """
-    我叫|我是|我们是|我住|我在|我的|我喜欢|我不喜欢|过敏|截止|负责人|必须|私は|僕は|締め切り|アレルギー
-    제 이름|저는|마감
+    我是|我们是|我在|我的|截止|负责人|必须|私は|僕は|締め切り|저는|마감
+    """,
+)
+# What is true tomorrow as well: who somebody is, what they always or never want.
+LASTING = _any(
+    r"""
+    my name|i'm called|call me|i live|we live|i moved|i've (?:just )?moved|birthday
+    allergic|allergy|vegetarian|vegan
+    i prefer|i love|i hate|always|never|remember|keep in mind
+    ich heiße|mein name|ich wohne|allergisch|immer|niemals|merk dir
+    me llamo|vivo en|prefiero|alérgic[oa]|siempre|nunca|meu nome|moro em|prefiro
+    je m'appelle|j'habite|je préfère|allergique|toujours|jamais
+    mi chiamo|abito|preferisco|меня зовут|я живу|всегда|никогда
+    """,
+    """
+    我叫|我住|我喜欢|我不喜欢|过敏|以后请|アレルギー|제 이름
     """,
 )
 DECISION = _any(

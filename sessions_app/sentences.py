@@ -135,7 +135,8 @@ def _weight(text: str, label: str, *, question: bool) -> float:
 def _asked(low: str, *, question: bool) -> float:
     weight = 1.0 + (0.6 if question else 0)
     weight += 0.8 if cues.REQUEST.search(low) else 0
-    weight += 0.8 if cues.FACT.search(low) else 0
+    weight += 0.7 if cues.FACT.search(low) else 0
+    weight += 1.0 if cues.LASTING.search(low) else 0
     return weight + (0.4 if cues.SOLVED.search(low) else 0)
 
 
