@@ -52,6 +52,33 @@ def test_it_comes_at_the_local_hour_and_once(clock: Clock, api: Api, admin: Api)
     assert said(api.get("/agent"))["next_reflection_at"] == "2026-05-03T11:00:00+00:00"
 
 
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        # Two o'clock is skipped on the 29th of March, and comes twice on the 25th of October.
+        ("2026-03-27 22:00", ["2026-03-28 01:00", "2026-03-29 01:00", "2026-03-30 00:00"]),
+        ("2026-10-23 22:00", ["2026-10-24 00:00", "2026-10-25 00:00", "2026-10-26 01:00"]),
+    ],
+)
+def test_one_comes_each_day_also_when_the_clocks_change(
+    clock: Clock, admin: Api, start: str, expected: list[str]
+) -> None:
+    clock.to(f"{start}:00")
+    change(admin, timezone="Europe/Berlin", reflection_hour=2)
+    run(clock)
+    for text in expected:
+        clock.to(f"{text}:00")
+        clock.move(seconds=-1)
+        before = run(clock)
+        clock.move(seconds=1)
+        then = run(clock)
+        # The same hour of the clock comes again where it comes twice.
+        clock.move(hours=1)
+        assert (before, then, run(clock)) == (0, 1, 0)
+    untils = Reflection.objects.order_by("pk").values_list("until", flat=True)
+    assert list(untils) == [at(text) for text in expected]
+
+
 def test_what_was_missed_while_nothing_ran_comes_once_and_covers_all_of_it(
     clock: Clock, api: Api, admin: Api
 ) -> None:
