@@ -148,7 +148,7 @@ def _picked(
         open_to[place] = False
         left -= int(costs[place])
         near = (vectors @ vectors[place]).astype(np.float64).round(4)
-        for other in np.flatnonzero(open_to & (near > ALIKE)):
+        for other in np.flatnonzero(open_to & (near > ALIKE)).tolist():
             # "Ada is eight" and "Bob is nine" are alike in all but what matters; two such questions are one.
             open_to[other] = not (candidates[other].question or details[other] <= details[place])
         repeated = np.maximum(repeated, np.where(speakers == speakers[place], near, near * OF_ANOTHER))

@@ -1,7 +1,10 @@
 """Asks a model, on any server that speaks OpenAI's chat completions. What it answers is checked."""
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, TypeVar
 
@@ -88,13 +91,7 @@ def ask(kind: type[Answer], task: str, told: str) -> Answer:
             # Whoever asks counts the failures, and waits without holding a process up.
             max_retries=0,
         ) as client:
-            answer = _in_time(
-                lambda: client.chat.completions.create(
-                    model=settings.LLM_MODEL,
-                    messages=[{"role": "system", "content": task}, {"role": "user", "content": told}],
-                    response_format=_form(kind),
-                )
-            )
+            answer = _in_time(lambda: _complete(client, kind, task, told))
     except openai.APIStatusError as error:
         raise EngineFailed(
             f"The model's server answered {error.status_code}.", _again_after(error)
@@ -102,6 +99,20 @@ def ask(kind: type[Answer], task: str, told: str) -> Answer:
     except (openai.OpenAIError, ValueError) as error:
         raise EngineFailed(f"The model's server did not answer ({type(error).__name__}).") from error
     return _checked(kind, answer)
+
+
+def _complete(client: Any, kind: type[BaseModel], task: str, told: str) -> Any:
+    import openai
+
+    def send(task: str, **more: Any) -> Any:
+        messages = [{"role": "system", "content": task}, {"role": "user", "content": told}]
+        return client.chat.completions.create(model=settings.LLM_MODEL, messages=messages, **more)
+
+    try:
+        return send(task, response_format=_form(kind))
+    except (openai.BadRequestError, openai.UnprocessableEntityError):
+        # Servers that know no structured output refuse to be asked for it; the answer is checked anyway.
+        return send(f"{task}\n\nThe JSON has this schema: {json.dumps(kind.model_json_schema())}")
 
 
 def _in_time(ask: Callable[[], Any]) -> Any:
@@ -160,10 +171,16 @@ def _checked(kind: type[Answer], answer: Any) -> Answer:
 
 
 def _again_after(error: Any) -> float | None:
+    """Seconds, or the time of a clock."""
+    told = error.response.headers.get("retry-after", "")
     try:
-        return max(0.0, min(float(error.response.headers["retry-after"]), LONGEST_WAIT))
-    except (KeyError, ValueError):
-        return None
+        seconds = float(told)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return max(0.0, min(seconds, LONGEST_WAIT))
 
 
 def _told(memory: str, summary: str, part: Sequence[str]) -> str:

@@ -124,6 +124,34 @@ def test_a_fenced_answer_is_read_and_a_second_try_counts(server: Receiver, api: 
     assert (made["engine"], made["summary"], made["fell_back"]) == ("llm", "- ok", None)
 
 
+def test_a_server_without_structured_output_is_told_the_form_in_words(
+    server: Receiver, api: Api, session: str
+) -> None:
+    server.will(answer(400, body='{"error": {"message": "unknown field response_format"}}'), notes("- told"))
+    made = consolidated(api, session)["consolidation"]
+    assert (made["engine"], made["summary"]) == ("llm", "- told")
+    first, second = asked(server)
+    assert first["response_format"]["type"] == "json_schema"
+    assert "response_format" not in second
+    assert '"remember"' in second["messages"][0]["content"]
+
+
+def test_a_pause_may_be_told_as_a_time_of_the_clock(
+    server: Receiver, api: Api, session: str, waits: list[float]
+) -> None:
+    past, never = "Wed, 01 Jan 2020 00:00:00 GMT", "whenever you like"
+    server.will(*(answer(429, f"Retry-After: {told}", body="{}") for told in (past, never)), notes())
+    assert consolidated(api, session)["consolidation"]["engine"] == "llm"
+    assert waits == [0.5, 1.0]
+    future = (timezone.now() + timedelta(hours=1)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    server.will(answer(429, f"Retry-After: {future}", body="{}"))
+    api.append(session, assistant("It is."), user("Good."))
+    api.post(f"/sessions/{session}/consolidate")
+    now = timezone.now()
+    assert consolidation_jobs.work_off(lambda: now) == 1
+    assert ConsolidationJob.objects.get().next_attempt_at == now + timedelta(minutes=10)
+
+
 def test_a_server_that_hangs_or_is_not_there_is_given_up(
     server: Receiver, api: Api, session: str, settings: Any
 ) -> None:
