@@ -12,13 +12,13 @@ _HEDGES = re.compile(
     r"|if i (?:remember|recall) correctly|probably|perhaps|possibly|presumably|my best guess"
     r"|it(?:'s| is) unclear|vielleicht|ich glaube|ich bin nicht sicher"
     r"|no estoy segur[oa]|quizás|je ne suis pas sûre?|peut-être)\b"
-    r"|我不确定|可能是|也许|かもしれません|わかりません",
-    re.IGNORECASE,
+    r"|我不确定|可能是|也许|かもしれません|わかりません"
 )
 LOOKED_AT = 4000
 
 
 def hedge(text: str) -> str | None:
     """The first phrase that hedges."""
-    found = _HEDGES.search(text[:LOOKED_AT].replace("\u2019", "'"))
-    return None if found is None else found.group(0).lower()
+    # In lower case, for looking for both takes several times as long.
+    found = _HEDGES.search(text[:LOOKED_AT].lower().replace("\u2019", "'"))
+    return None if found is None else found.group(0)

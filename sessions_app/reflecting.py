@@ -167,8 +167,8 @@ class Figures:
             )
 
     def _count_words(self, entry: Reviewed) -> None:
-        for word in words(entry.text):
-            self._topics[word] += 1
+        for word, times in Counter(words(entry.text)).items():
+            self._topics[word] += times
             _link(self._topic_ids.setdefault(word, []), entry)
         if len(self._topics) > MOST_WORDS:
             for word in [word for word, count in self._topics.items() if count == 1]:

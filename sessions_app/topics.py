@@ -13,6 +13,7 @@ SYLLABLES = 2
 _MARKS = "".join(chr(code) for code in range(0x300, 0x1100) if unicodedata.category(chr(code))[0] == "M")
 _SIGN = rf"(?:[^\W_]|[{_MARKS}\u200c\u200d])"
 _RUN = re.compile(rf"[^\W_]{_SIGN}*(?:['\-]{_SIGN}+)*")
+_ASCII_RUN = re.compile(r"[a-z0-9]+(?:['\-][a-z0-9]+)*")
 _APOSTROPHE = "\u2019"
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _KANA = re.compile("[\u30a0-\u30ff]+")
@@ -25,7 +26,13 @@ _ADDRESS = re.compile(r"\b(?:https?|ftp|file)://\S+|\bwww\.\S+|[\w.+-]+@[\w-]+(?
 
 def words(text: str) -> Iterator[str]:
     """Those of a text that could be a topic, as often as they stand there."""
-    plain = _ADDRESS.sub(" ", text.casefold().replace(_APOSTROPHE, "'"))
+    plain = text.casefold().replace(_APOSTROPHE, "'")
+    if "://" in plain or "@" in plain or "www." in plain:
+        plain = _ADDRESS.sub(" ", plain)
+    if plain.isascii():
+        # Most texts of long records: nothing to look for in their words.
+        yield from (run for run in _ASCII_RUN.findall(plain) if _is_topic(run))
+        return
     for run in _RUN.findall(plain):
         if _NO_SPACES.search(run):
             yield from _without_spaces(run)
@@ -60,6 +67,10 @@ def _covers(longer: str, times: int, word: str, count: int) -> bool:
 def _counts(word: str) -> bool:
     if _HANGUL.search(word):
         return len(word) >= SYLLABLES and word not in KOREAN
+    return _is_topic(word)
+
+
+def _is_topic(word: str) -> bool:
     return len(word) > LONGER_THAN and word not in STOP_WORDS and not word.isnumeric()
 
 
