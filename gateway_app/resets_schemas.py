@@ -16,7 +16,10 @@ Mode = Literal["none", "idle", "daily", "both", "all"]
 class Resolve(Given):
     source: SourceIn
     force_new: StrictBool = Field(False, description="End the open session, whatever the policies say.")
-    touch: StrictBool = Field(True, description="False for a system's event, which keeps no session alive.")
+    touch: StrictBool = Field(
+        True,
+        description="False for a system's event: it keeps no session alive and leaves a known source alone.",
+    )
 
 
 class ResolvedOut(Schema):

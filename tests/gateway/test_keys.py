@@ -17,6 +17,8 @@ from sessions_app.models import Agent
 from sessions_app.problems import Unauthorized
 from tests.conftest import Api, said
 
+from .plans import explained
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 pytestmark = pytest.mark.django_db
@@ -172,17 +174,6 @@ def test_a_caller_is_known_by_one_query_through_an_index(agent: str | None) -> N
     plan = explained(seen[0]["sql"])
     assert "digest" in plan
     assert "SCAN held" not in plan
-
-
-def explained(sql: str) -> str:
-    """How the database finds it; a table of a few rows is read whole by PostgreSQL unless it may not."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
-            return "\n".join(row[3] for row in cursor.fetchall())
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute(f"EXPLAIN {sql}")
-        return "\n".join(row[0] for row in cursor.fetchall())
 
 
 def test_an_operators_key_acts_for_the_agent_it_names(make_api: Callable[..., Api]) -> None:
