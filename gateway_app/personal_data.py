@@ -23,15 +23,16 @@ from django.db.models import Q, QuerySet
 from gateway_app.models import Delivery, Identity, Person, PersonErasure
 from gateway_app.people import Known, known_as
 from gateway_app.sources import BadSource, compared, escaped
+from gateway_app.traces import forget_answers, forget_channels, forget_imports, forget_log
 from sessions_app.access import Caller
 from sessions_app.commits import commit
 from sessions_app.erasure import ERASED, empty_messages, erase_sessions, note
-from sessions_app.models import Message, Session
-from sessions_app.objects import iso, message_object, message_row
+from sessions_app.memory import unlearn
+from sessions_app.models import ImportedSession, Message, Session
+from sessions_app.objects import iso
 from sessions_app.problems import NotFound, invalid
 from sessions_app.sessions import UID
-from sessions_app.sessions import shown as shown_session
-from sessions_app.storage.space import forget_log
+from sessions_app.storage.space import forget_log as forget_pages
 
 TASK = "gateway_app.tasks.erase_person"
 CHUNK = 200
@@ -70,15 +71,26 @@ def sessions_about(subject: Subject) -> Iterator[tuple[Session, bool]]:
     if subject.person_id is not None:
         uid = Person.objects.values_list("uid", flat=True).get(pk=subject.person_id)
         wanted |= Q(key__contains=f":@{uid}:")
+    for platform, _ in subject.known:
+        # Keys that clients and other programs make themselves: the platform, and the chat.
+        wanted |= Q(platform="", key__startswith=f"{platform}:")
     found = Session.objects.filter(wanted, agent_id=subject.agent_id).order_by("pk")
     after = 0
     while rows := list(found.filter(pk__gt=after)[:CHUNK]):
         after = rows[-1].pk
         for session in rows:
-            yield session, _is_alone(subject, session)
+            if session.platform or _is_by_key(subject, session):
+                yield session, _is_alone(subject, session)
+
+
+def _is_by_key(subject: Subject, session: Session) -> bool:
+    platform, _, chat = session.key.partition(":")
+    return subject.is_named(platform, chat)
 
 
 def _is_alone(subject: Subject, session: Session) -> bool:
+    if not session.platform:
+        return _is_by_key(subject, session)
     source = session.source or {}
     if not subject.is_named(session.platform, source.get("user_id")):
         # A direct chat may be known by its chat alone.
@@ -118,33 +130,14 @@ def _is_by(subject: Subject, platform: str, row: Message, names: set[str]) -> bo
 
 
 def deliveries_to(subject: Subject, sessions: QuerySet[Session] | list[int]) -> QuerySet[Delivery]:
+    of_agent = Delivery.objects.filter(agent_id=subject.agent_id)
+    chats = of_agent.filter(platform__in=subject.platforms).values_list("platform", "chat_id").distinct()
     wanted = Q(session_id__in=sessions)
-    for platform, user_id in subject.known:
-        wanted |= Q(platform=platform, chat_id=user_id)
-    return Delivery.objects.filter(wanted, agent_id=subject.agent_id)
-
-
-def export(caller: Caller, subject: Subject, now: datetime) -> Iterator[bytes]:
-    """JSON lines: who, then each session with what is theirs in it, then what was sent to them."""
-    known = [f"{platform}:{user_id}" for platform, user_id in sorted(subject.known)]
-    yield _line({"person": known, "agent": caller.agent, "exported_at": iso(now)})
-    for session, alone in sessions_about(subject):
-        uid = str(session.uid)
-        if alone:
-            yield _line({"session": shown_session(session, caller), "summary": session.summary or None})
-            rows: Iterator[Message] = Message.objects.filter(session=session).order_by("seq").iterator(CHUNK)
-        else:
-            rows = messages_by(subject, session)
-        for row in rows:
-            yield _line({"session_id": uid, "message": message_object(message_row(row), uid)})
-    for sent in deliveries_to(subject, []).order_by("pk").iterator(CHUNK):
-        yield _line(
-            {"delivery": {"target": sent.target, "content": sent.content, "at": iso(sent.created_at)}}
-        )
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    return orjson.dumps(value) + b"\n"
+    for platform, chat_id in chats:
+        # The same account may be written in several ways.
+        if subject.is_named(platform, chat_id):
+            wanted |= Q(platform=platform, chat_id=chat_id)
+    return of_agent.filter(wanted)
 
 
 def ask(caller: Caller, platform: str, user_id: str, now: datetime) -> PersonErasure:
@@ -173,35 +166,62 @@ def run(uid: UUID, now: datetime) -> bool:
         return False
     subject = subject_of(row.agent_id, row.platform, row.user_id)
     for session, alone in sessions_about(subject):
-        sessions, messages = commit(partial(_erase, subject, session, alone=alone))
+        sessions, messages = commit(partial(_erase, subject, session, now, alone=alone))
         row.sessions += sessions
         row.messages += messages
     commit(lambda: _finish(row, subject, now))
-    forget_log()
+    forget_pages()
     return True
 
 
-def _erase(subject: Subject, session: Session, *, alone: bool) -> tuple[int, int]:
+def _erase(subject: Subject, session: Session, now: datetime, *, alone: bool) -> tuple[int, int]:
     """Runs inside `commit`."""
     found = Session.objects.select_for_update().filter(pk=session.pk).first()
     if found is None:
         return 0, 0
     if alone:
+        unlearn(found, now)
         return erase_sessions([found.pk])
     pks = [message.pk for message in messages_by(subject, found)]
+    if pks:
+        unlearn(found, now)
     emptied = empty_messages(found, pks) if pks else 0
     if _spoke_last(subject, found):
-        found.source = {**(found.source or {}), "user_id": None, "user_name": None}
-        found.save(update_fields=["source"])
+        _leave_room(subject, found)
     return 0, emptied
+
+
+def _leave_room(subject: Subject, session: Session) -> None:
+    """The room's session was begun by them, or they spoke last in it: here and where it was imported from."""
+    source = session.source or {}
+    names = {str(source.get("user_name") or ""), str(source.get("user_id") or "")} - {""}
+    session.source = {**source, "user_id": None, "user_name": None}
+    session.metadata = _without(session.metadata, names | {user_id for _, user_id in subject.known})
+    session.title = "" if session.title in names else session.title
+    session.save(update_fields=["source", "metadata", "title"])
+    ImportedSession.objects.filter(session=session).update(head="{}")
+    forget_log(Session, [session.pk])
+
+
+def _without(value: Any, names: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(item, names) for name, item in value.items() if name not in names}
+    if isinstance(value, list):
+        return [_without(item, names) for item in value]
+    return None if str(value) in names else value
 
 
 def _finish(row: PersonErasure, subject: Subject, now: datetime) -> None:
     """Runs inside `commit`. The person themselves, what waits for them, and who asked for it."""
     forget_deliveries(deliveries_to(subject, []))
+    forget_answers(row.agent_id, [user_id for _, user_id in subject.known])
+    forget_channels(row.agent_id, sorted(subject.known), subject.is_named)
+    forget_imports(row.agent_id, subject.is_named, sorted(subject.platforms))
     if subject.person_id is not None:
         kind = ContentType.objects.get_for_model(Person)
         LogEntry.objects.filter(content_type=kind, object_id=str(subject.person_id)).delete()
+        linked = Identity.objects.filter(person_id=subject.person_id).values_list("pk", flat=True)
+        forget_log(Identity, list(linked))
         Person.objects.filter(pk=subject.person_id).delete()
     note(row.agent_id, "person", now, sessions=row.sessions, messages=row.messages)
     PersonErasure.objects.filter(pk=row.pk).update(
@@ -215,6 +235,7 @@ def forget_deliveries(found: QuerySet[Delivery]) -> None:
     for uid, agent_id in found.values_list("uid", "agent_id"):
         for path in (folder / str(agent_id)).glob(f"*/*{uid}*"):
             path.unlink(missing_ok=True)
+    forget_log(Delivery, list(found.values_list("pk", flat=True)))
     found.delete()
 
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from ninja import Router, Schema
 
-from gateway_app import personal_data
+from gateway_app import personal_data, personal_export
 from sessions_app.access import caller, requires
 from sessions_app.documents import answers, file_of
 from sessions_app.http import json_answer
@@ -33,7 +33,7 @@ def export_person(request: HttpRequest, platform: str, user_id: str) -> Streamin
     """Everything about one user id on one platform, and about the identities linked to it: JSON lines."""
     who = caller(request)
     subject = personal_data.subject_of(who.agent_id, platform, user_id)
-    lines = personal_data.export(who, subject, timezone.now())
+    lines = personal_export.export(who, subject, timezone.now())
     response = StreamingHttpResponse(lines, content_type=ARCHIVE_TYPE)
     response.headers["Content-Disposition"] = 'attachment; filename="person.jsonl"'
     return response

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from gateway_app.models import Delivery, Identity, Person, Platform, ResetPolicy
 from gateway_app.personal_data import forget_deliveries
 from gateway_app.platforms import key_of
 from gateway_app.sources import BadSource, Source
+from gateway_app.traces import forget_log
 from sessions_app import erasure
 from sessions_app.access import Caller
 from sessions_app.models import Reflection, Session
@@ -25,6 +27,7 @@ def register() -> None:
     archive.register("reset_policy", archive.Part(dump_agent=_policies, load=_load_policy))
     archive.register("person", archive.Part(dump_agent=_people, load=_load_person))
     erasure.register("deliveries", sessions=_forget_deliveries)
+    erasure.register("operators' log", sessions=partial(forget_log, Session))
     pre_delete.connect(_forget_sent_report, sender=Reflection)
 
 

@@ -10,12 +10,13 @@ from django.db.models import QuerySet
 from sessions_app import paging
 from sessions_app.access import Caller
 from sessions_app.memory_notes import noted
-from sessions_app.models import Agent, MemoryRevision
+from sessions_app.models import Agent, MemoryRevision, Session
 from sessions_app.objects import iso
 from sessions_app.problems import Conflict, NotFound, invalid
 
 LONGEST = 64 * 1024
 BY_MODEL = "llm"
+BY_ERASURE = "erasure"
 
 
 def of(agent_id: int) -> QuerySet[MemoryRevision]:
@@ -64,6 +65,32 @@ def note(
     before = "" if current is None else current.content
     content = noted(before, remember, forget, LONGEST)
     return None if content == before.strip() else _add(agent_id, current, content, BY_MODEL, now)
+
+
+def unlearn(session: Session, now: datetime) -> None:
+    """Runs inside `commit`. What a model noted from this session goes from every version; what people wrote
+    stays. A new version is made of it, so that nobody writes an old one back."""
+    _in_line(session.agent_id)
+    learned: set[str] = set()
+    for made in of(session.agent_id).filter(consolidation__session_id=session.pk).distinct():
+        before = (
+            of(session.agent_id).filter(version=made.version - 1).values_list("content", flat=True).first()
+        )
+        learned |= {line for line in _notes(made.content) if line not in _notes(before or "")}
+    if not learned:
+        return
+    last = newest(session.agent_id)
+    for row in of(session.agent_id).order_by("version"):
+        left = "\n".join(line for line in row.content.split("\n") if line not in learned)
+        if left == row.content:
+            continue
+        if last is not None and row.pk == last.pk:
+            _add(session.agent_id, last, left, BY_ERASURE, now)
+        of(session.agent_id).filter(pk=row.pk).update(content=left)
+
+
+def _notes(document: str) -> set[str]:
+    return {line for line in document.split("\n") if line.startswith("- ")}
 
 
 def listed(caller: Caller, *, cursor: str | None, limit: int) -> paging.Page:

@@ -11,7 +11,8 @@ from sessions_app.strict_json import StoredJson
 
 
 class MemoryRevision(models.Model):
-    """One version of an agent's long-term memory. The newest is what counts, none of them is changed."""
+    """One version of an agent's long-term memory. The newest is what counts; none of them is changed but to
+    erase what came from a person's sessions."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, db_index=False)
     version = models.PositiveIntegerField()
