@@ -1,6 +1,6 @@
 """What every reader makes of its format: one stream of these, in the order of the file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -46,6 +46,15 @@ class Said:
     usage: Usage | None = None
     # Where the id is unique by itself: a record that was copied to another session is the same one.
     anywhere: bool = False
+    # Of a message that the format writes in pieces: how many there are, whether more may come, and, where
+    # it was stored when it had fewer, the rest of it as a message.
+    pieces: int = 1
+    unfinished: bool = False
+    rest: Callable[[int], "Said"] | None = None
+
+    def as_far_as(self, pieces: int) -> str:
+        """The id of its having been stored unfinished."""
+        return f"{self.id.partition('+')[0]}+{pieces}"
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """One batch of an import in one transaction: sessions found or made, new messages behind the last, marks."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -70,14 +70,21 @@ class Batch:
             self.items.append(record)
 
     def _add_said(self, said: Said) -> None:
+        ready = self.ready(said)
+        if ready is not None and ready.entry is not None:
+            self.bytes += len(ready.entry.body) + len(ready.entry.extra or "")
+            self.items.append(ready)
+
+    def ready(self, said: Said) -> Ready | None:
         try:
             stored = entry(self._in_time(said.message), now=self.now, zone=self.caller.zone, any_size=True)
         except Invalid as refused:
             self.told.note("skipped", refused.detail[:200], said.line)
-            return
-        self.bytes += len(stored.body) + len(stored.extra or "")
-        mark = self._mark("" if said.anywhere else said.ref, said.id)
-        self.items.append(Ready(said.ref, mark, said, for_storage(self.caller.redaction, stored)))
+            return None
+        return Ready(said.ref, self.mark(said, said.id), said, for_storage(self.caller.redaction, stored))
+
+    def mark(self, said: Said, record_id: str) -> UUID:
+        return self._mark("" if said.anywhere else said.ref, record_id)
 
     def _in_time(self, message: dict[str, Any]) -> dict[str, Any]:
         """A time ahead of ours comes from a wrong clock: it is kept beside, and does not rule the order."""
@@ -93,40 +100,63 @@ class Batch:
 
 def store(batch: Batch, *, dry_run: bool) -> Counter[str]:
     """Runs inside `commit`. What was new and what was there already."""
-    known = _known(batch)
+    known = _known(batch, [item.mark for item in batch.items if isinstance(item, Ready)])
     counts: Counter[str] = Counter()
-    for ref, items in _by_session(batch.items).items():
+    for ref, items in _by_session(_with_rests(batch, known)).items():
         new = _only_new(items, known, counts)
         if dry_run:
             counts["sessions"] += any(isinstance(item, Head) for item in items) and not _is_there(batch, ref)
             counts["stored"] += sum(isinstance(item.record, Said) for item in new)
             continue
-        counts["sessions"] += _store_session(batch, ref, items, new)
+        counts["sessions"] += _store_session(batch, ref, items, new, known)
         counts["stored"] += sum(isinstance(item.record, Said) for item in new)
     return counts
 
 
-def _by_session(items: Sequence[Any]) -> dict[str, list[Any]]:
+def _by_session(items: Iterable[Any]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for item in items:
         found.setdefault(item.ref, []).append(item)
     return found
 
 
-def _known(batch: Batch) -> set[UUID]:
-    marks = [item.mark for item in batch.items if isinstance(item, Ready)]
+def _known(batch: Batch, marks: list[UUID]) -> dict[UUID, int]:
+    """Which of them are there, with the sessions that have them."""
     found = ImportedRecord.objects.filter(agent_id=batch.caller.agent_id, mark__in=marks)
-    return set(found.values_list("mark", flat=True)) if marks else set()
+    return dict(found.values_list("mark", "session_id")) if marks else {}
 
 
-def _only_new(items: list[Any], known: set[UUID], counts: Counter[str]) -> list[Ready]:
+def _with_rests(batch: Batch, known: dict[UUID, int]) -> Iterator[Item | Ready]:
+    """A message that was stored before all of its pieces were there is followed by the rest."""
+    in_pieces = {
+        batch.mark(item.record, item.record.as_far_as(pieces)): pieces
+        for item in batch.items
+        if isinstance(item, Ready) and isinstance(item.record, Said) and item.mark in known
+        for pieces in range(1, item.record.pieces)
+    }
+    unfinished = _known(batch, list(in_pieces))
+    for item in batch.items:
+        yield item
+        if isinstance(item, Ready) and isinstance(item.record, Said) and item.record.rest and unfinished:
+            said, rest = item.record, item.record.rest
+            stored = [
+                pieces
+                for pieces in range(1, said.pieces)
+                if batch.mark(said, said.as_far_as(pieces)) in unfinished
+            ]
+            if stored and (ready := batch.ready(rest(max(stored)))) is not None:
+                known |= _known(batch, [ready.mark])
+                yield ready
+
+
+def _only_new(items: list[Any], known: dict[UUID, int], counts: Counter[str]) -> list[Ready]:
     new = []
     for item in items:
         if isinstance(item, Ready):
             if item.mark in known:
                 counts["known"] += isinstance(item.record, Said)
             else:
-                known.add(item.mark)
+                known[item.mark] = 0
                 new.append(item)
     return new
 
@@ -136,10 +166,12 @@ def _is_there(batch: Batch, ref: str) -> bool:
     return of_agent.filter(ref=ref).exists()
 
 
-def _store_session(batch: Batch, ref: str, items: list[Any], new: list[Ready]) -> int:
+def _store_session(batch: Batch, ref: str, items: list[Any], new: list[Ready], known: dict[UUID, int]) -> int:
     head = batch.heads.get(ref) or Head(ref, f"{batch.format}:{ref}")
     first = min((item.entry.created_at for item in new if item.entry), default=None)
     imported, session, made = place(batch.caller, batch.format, head, first, batch.now)
+    if session.forked_from_id is None and (origin := _copied_from(items, known, session)):
+        session.forked_from_id = origin
     _append(batch, session, new, head)
     for item in items:
         if isinstance(item, Totals):
@@ -148,6 +180,13 @@ def _store_session(batch: Batch, ref: str, items: list[Any], new: list[Ready]) -
             session.title = item.title
     session.save()
     return made
+
+
+def _copied_from(items: list[Any], known: dict[UUID, int], session: Session) -> UUID | None:
+    """The session that has had records of this one before."""
+    others = (known.get(item.mark, 0) for item in items if isinstance(item, Ready))
+    origin = next((pk for pk in others if pk not in (0, session.pk)), None)
+    return None if origin is None else Session.objects.values_list("uid", flat=True).get(pk=origin)
 
 
 def _append(batch: Batch, session: Session, new: list[Ready], head: Head) -> None:
@@ -170,9 +209,19 @@ def _append(batch: Batch, session: Session, new: list[Ready], head: Head) -> Non
         _advance(session, entries, head)
     if new:
         value = ImportedRecord._meta.get_field("mark").get_db_prep_value
-        marks = [(batch.caller.agent_id, session.pk, value(item.mark, connection)) for item in new]
+        marks = [
+            (batch.caller.agent_id, session.pk, value(mark, connection))
+            for item in new
+            for mark in _marks(batch, item)
+        ]
         with connection.cursor() as cursor:
             cursor.executemany(MARK, marks)
+
+
+def _marks(batch: Batch, item: Ready) -> Iterator[UUID]:
+    yield item.mark
+    if isinstance(item.record, Said) and item.record.unfinished:
+        yield batch.mark(item.record, item.record.as_far_as(item.record.pieces))
 
 
 def _advance(session: Session, entries: list[Entry], head: Head) -> None:

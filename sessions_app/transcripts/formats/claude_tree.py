@@ -12,6 +12,7 @@ import orjson
 from sessions_app.transcripts.records import File
 
 BLOCK = 1024 * 1024
+BOUNDARY = "compact_boundary"
 
 
 def visible_lines(file: File) -> Callable[[int], bool]:
@@ -24,11 +25,12 @@ def visible_lines(file: File) -> Callable[[int], bool]:
         for place, raw in _backwards(stream):
             if ended or (line := _tree_line(raw)) is None or (begun and line["uuid"] != wanted):
                 continue
-            begun = True
             on_way.append(place)
             wanted = line.get("parentUuid") or line.get("logicalParentUuid")
-            ended = wanted is None
-    if not ended:
+            # Older versions do not say what a compaction stands behind: it is the line before it.
+            begun = wanted is not None or line.get("subtype") != BOUNDARY
+            ended = begun and wanted is None
+    if not ended and begun:
         return lambda _: True
     shown = bytearray(place + 1)
     for from_end in on_way:

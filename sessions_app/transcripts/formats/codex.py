@@ -42,6 +42,8 @@ def read(file: File) -> Records:
                 rollout = _Rollout(file, payload if kind == "session_meta" else {})
                 yield rollout.head
             yield from rollout.take(kind, payload, line.value, line.number)
+    if rollout is not None:
+        yield from rollout.left_over()
 
 
 def _envelope(record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -61,6 +63,7 @@ class _Rollout:
         self._zone = file.zone
         self._at = moment(meta.get("timestamp"), file.zone)
         self._reasoning: list[dict[str, Any]] = []
+        self._reasoned_at = 0
         self._model: str | None = None
         cwd = meta.get("cwd")
         kept = {
@@ -83,8 +86,8 @@ class _Rollout:
         elif kind == "event_msg":
             yield from self._event(payload)
         elif kind == "compacted":
-            text = payload.get("message")
-            yield Condensed(self.head.ref, f"{line}.{digest(payload)}", text if isinstance(text, str) else "")
+            yield from self.left_over()
+            yield Condensed(self.head.ref, f"{line}.{digest(payload)}", _summary(payload))
         elif kind == "turn_context":
             self._model = payload.get("model") if isinstance(payload.get("model"), str) else self._model
         elif kind != "session_meta":
@@ -96,11 +99,15 @@ class _Rollout:
             yield from self._message(item, line)
         elif kind == "reasoning":
             self._reasoning.append(item)
+            self._reasoned_at = line
         elif kind in CALLS:
             yield self._said(line, item, _call(item))
         elif kind in RESULTS:
             result = {"role": "tool", "tool_call_id": _call_id(item), "content": _output(item.get("output"))}
-            yield self._said(line, item, result, rest=_rest(item, ("type", "call_id", "output")))
+            known = (
+                ("type", "call_id", "output") if isinstance(item.get("output"), str) else ("type", "call_id")
+            )
+            yield self._said(line, item, result, rest=_rest(item, known))
         elif isinstance(kind, str):
             fields = {
                 "kind": "tool_call",
@@ -120,8 +127,21 @@ class _Rollout:
         elif role == "user" and text.lstrip().startswith(WRAPPERS):
             yield Skipped(line, "instructions that the program put in")
         else:
+            if role == "user":
+                yield from self.left_over()
             message = {"role": role, "content": text if _only_text(content) else _blocks(content)}
-            yield self._said(line, item, message, rest=_rest(item, ("type", "role", "content")))
+            rest = _rest(item, ("type", "role", "content"))
+            if isinstance(message["content"], str) and _is_more(content):
+                rest["content"] = content
+            yield self._said(line, item, message, rest=rest)
+
+    def left_over(self) -> Records:
+        """Thoughts that nothing followed, of a turn that was broken off."""
+        if self._reasoning:
+            items, self._reasoning = self._reasoning, []
+            text = "\n\n".join(filter(None, map(_reasoned, items)))
+            fields = {"kind": "tool_call", "tool": "reasoning", "args": None, "result": text or None}
+            yield self._said(self._reasoned_at, {"items": items}, fields, rest={"items": items})
 
     def _said(
         self, line: int, item: dict[str, Any], message: dict[str, Any], rest: dict[str, Any] | None = None
@@ -168,6 +188,27 @@ def _output(output: Any) -> str:
     if isinstance(output, dict) and isinstance(output.get("content"), str):
         return str(output["content"])
     return output if isinstance(output, str) else orjson.dumps(output).decode()
+
+
+def _summary(payload: dict[str, Any]) -> str:
+    """What takes the place of what was before: a message, or else the texts that the history became."""
+    told = payload.get("message")
+    if isinstance(told, str) and told:
+        return told
+    history = payload.get("replacement_history")
+    texts = [
+        _text(item.get("content"))
+        for item in (history if isinstance(history, list) else ())
+        if isinstance(item, dict) and item.get("role") in ("user", "assistant")
+    ]
+    return "\n\n".join(text for text in texts if text and not text.lstrip().startswith(WRAPPERS))
+
+
+def _is_more(content: Any) -> bool:
+    """Than one plain text."""
+    return isinstance(content, list) and (
+        len(content) != 1 or not isinstance(content[0], dict) or content[0].keys() != {"type", "text"}
+    )
 
 
 def _text(content: Any) -> str:
