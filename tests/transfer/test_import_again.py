@@ -166,7 +166,11 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(records=RECORDS, junk=st.lists(st.binary(max_size=20), max_size=2))
 def test_whatever_a_file_holds_each_message_goes_in_once(
     caller: Caller, tmp_path: Path, records: list[Any], junk: list[bytes]
