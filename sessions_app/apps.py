@@ -8,3 +8,6 @@ class SessionsConfig(AppConfig):
     def ready(self) -> None:
         # They register themselves when their module is imported.
         from sessions_app import holdings  # noqa: F401
+        from sessions_app.transcripts import archive_rows
+
+        archive_rows.register()

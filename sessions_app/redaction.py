@@ -113,6 +113,13 @@ def shown(stored: str) -> dict[str, Any]:
 
 def change(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
     """The setting whole: what is left out has its default again."""
+    settings = checked(given)
+    stored = orjson.dumps(settings).decode()
+    commit(lambda: Agent.objects.filter(pk=caller.agent_id).update(redaction=stored))
+    return settings
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     settings = DEFAULTS | dict(given)
     if len(settings["patterns"]) > MOST_PATTERNS:
         raise invalid(["body", "patterns"], f"There may be at most {MOST_PATTERNS}.", "too_long")
@@ -121,6 +128,4 @@ def change(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
             compiled(own["pattern"])
         except BadPattern as error:
             raise invalid(["body", "patterns", index, "pattern"], str(error), "pattern") from None
-    stored = orjson.dumps(settings).decode()
-    commit(lambda: Agent.objects.filter(pk=caller.agent_id).update(redaction=stored))
     return settings

@@ -172,6 +172,18 @@ def bring_in(caller: Caller, uses: Sequence[Use]) -> int:
     return commit(work)
 
 
+def restore(caller: Caller, uid: UUID, use: Use) -> None:
+    """Runs inside `commit`. One out of an archive, with the id that it had, where nobody has it."""
+    if SkillInvocation.objects.filter(uid=uid).exists():
+        uid = time_ordered_id()
+    _hold_all([use.session_pk])
+    if (
+        _insert(caller.agent_id, uid, use, vectors.at_once([use.user_query])[0])
+        and use.state != State.RUNNING
+    ):
+        rollups.count([_fact(caller.agent_id, use)])
+
+
 def import_key_of(skill_name: str, invoked_at: datetime, session: str) -> str:
     """The same skill at the same moment of the same session is the same use."""
     parts = orjson.dumps([skill_name, utc(invoked_at).isoformat(), session])

@@ -3,27 +3,26 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-import orjson
 from django.db import connection
 
 from sessions_app.access import Caller
 from sessions_app.commits import commit
-from sessions_app.entries import Entry, is_plain
+from sessions_app.entries import Entry
 from sessions_app.models import Agent, ImportedSession, Session, time_ordered_id
 from sessions_app.sessions import UID, of
 from sessions_app.storage.statements import moves
-from sessions_app.tokens import estimate_message
 from sessions_app.transcripts import archive
+from sessions_app.transcripts.archive_checks import WRONG, columns_of, entry_of, settings_of
 from sessions_app.transcripts.lines import Line, json_lines
 from sessions_app.transcripts.placing import IMPORTED, relate
 from sessions_app.transcripts.records import File, Unreadable
 from sessions_app.transcripts.report import FileReport
 from sessions_app.transcripts.storing import INSERT
-from sessions_app.transcripts.times import moment
 
 FORMAT = "daybook"
 BATCH = 500
@@ -49,7 +48,7 @@ def load(caller: Caller, file: File, now: datetime, told: FileReport, *, dry_run
     complete = False
     with file.open() as stream:
         lines = json_lines(stream)
-        _begin(caller, next(lines, None), dry_run=dry_run)
+        _begin(caller, next(lines, None), told, dry_run=dry_run)
         for line in lines:
             name, value = _named(line, told)
             if name == archive.END:
@@ -72,7 +71,7 @@ def load(caller: Caller, file: File, now: datetime, told: FileReport, *, dry_run
         told.error = "the archive was cut off: its last line is missing"
 
 
-def _begin(caller: Caller, line: Line | None, *, dry_run: bool) -> None:
+def _begin(caller: Caller, line: Line | None, told: FileReport, *, dry_run: bool) -> None:
     head = line.value if line is not None and isinstance(line.value, dict) else {}
     if head.get("daybook") != archive.VERSION:
         found = head.get("daybook")
@@ -83,10 +82,11 @@ def _begin(caller: Caller, line: Line | None, *, dry_run: bool) -> None:
     if dry_run or not isinstance(settings, dict) or of(caller).exists():
         return
     # A new agent gets the settings of the old one; whoever has sessions keeps its own.
-    given = {name: settings[name] for name in archive.AGENT_COLUMNS if name in settings}
-    agent = Agent(name=caller.agent, **given)
-    agent.full_clean(exclude={"name"}, validate_unique=False)
-    commit(lambda: Agent.objects.filter(pk=caller.agent_id).update(**given))
+    try:
+        given = settings_of(caller.agent, settings)
+        commit(lambda: Agent.objects.filter(pk=caller.agent_id).update(**given))
+    except WRONG as error:
+        told.note("skipped", _misfit("settings", error), 1)
 
 
 def _named(line: Line, told: FileReport) -> tuple[str, dict[str, Any]]:
@@ -108,12 +108,17 @@ def _flush(
     if pending.session is None and not pending.kept:
         return
     try:
-        counts = commit(lambda: _store(caller, pending, now, dry_run=dry_run))
-    except (KeyError, TypeError, ValueError) as error:
-        told.note("skipped", f"not as an archive has it: {type(error).__name__} {error}"[:200], 0)
+        told.counts.update(commit(lambda: _store(caller, pending, now, dry_run=dry_run)))
+    except WRONG as error:
+        told.note("skipped", _misfit("a session", error), 0)
         return
-    told.counts.update(counts)
+    if not dry_run:
+        _keep(caller, pending, now, told)
     yield
+
+
+def _misfit(what: str, error: Exception) -> str:
+    return f"{what} not as an archive has it: {type(error).__name__} {error}"[:200]
 
 
 def _store(caller: Caller, pending: _Pending, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -122,15 +127,33 @@ def _store(caller: Caller, pending: _Pending, now: datetime, *, dry_run: bool) -
     if pending.session is not None:
         session, made = _session(caller, pending.session, now, dry_run=dry_run)
     last = session.last_seq if session else 0
-    entries = [(row["seq"], _entry(row), row["hidden_by"]) for row in pending.rows if row["seq"] > last]
-    if not dry_run:
-        if session is not None and entries:
-            _append(caller, session, pending.session or {}, entries)
-        for name, value in pending.kept:
+    entries = [entry_of(row) for row in pending.rows if row["seq"] > last]
+    if session is not None and entries and not dry_run:
+        _append(caller, session, pending.session or {}, entries)
+    return {"sessions": int(made), "stored": len(entries), "known": len(pending.rows) - len(entries)}
+
+
+def _keep(caller: Caller, pending: _Pending, now: datetime, told: FileReport) -> None:
+    """What capabilities keep: together, and where one of them does not fit, each for itself."""
+
+    def load(kept: list[tuple[str, dict[str, Any]]]) -> None:
+        session = None
+        if pending.session is not None:
+            session, _ = _session(caller, pending.session, now, dry_run=False)
+        for name, value in kept:
             part = archive.parts[name]
             if part.load is not None:
                 part.load(caller, value, session, now)
-    return {"sessions": int(made), "stored": len(entries), "known": len(pending.rows) - len(entries)}
+
+    try:
+        if pending.kept:
+            commit(lambda: load(pending.kept))
+    except WRONG:
+        for kept in pending.kept:
+            try:
+                commit(partial(load, [kept]))
+            except WRONG as error:
+                told.note("skipped", _misfit(f"a {kept[0]}", error), 0)
 
 
 def _session(
@@ -160,10 +183,7 @@ def _session(
 
 
 def _made(caller: Caller, given: dict[str, Any], ref: str) -> Session:
-    # An archive may have been written before sessions kept why they ended.
-    given = {"end_decision": None, **given}
-    columns = {name: given[name] for name in archive.SESSION_COLUMNS}
-    columns |= {name: moment(columns[name], caller.zone) for name in archive.TIMES}
+    columns = columns_of(given)
     # Another agent's session may have this id: what is that agent's stays so.
     is_free = UID.match(ref) and not Session.objects.filter(uid=UUID(ref)).exists()
     session = Session(uid=UUID(ref) if is_free else time_ordered_id(), agent_id=caller.agent_id, **columns)
@@ -172,26 +192,8 @@ def _made(caller: Caller, given: dict[str, Any], ref: str) -> Session:
     if session.ended_at is None and taken:
         session.ended_at, session.end_reason = session.updated_at, IMPORTED
         session.reset_check_at = session.consolidate_check_at = None
-    session.clean_fields(exclude={"agent", "previous", "forked_from", "source", "metadata"})
     session.save(force_insert=True)
     return session
-
-
-def _entry(row: dict[str, Any]) -> Entry:
-    body, extra, kind = row["body"], row.get("extra") or {}, row["kind"]
-    is_message = kind == "message"
-    created_at = moment(row["created_at"], _UTC)
-    if created_at is None:
-        raise ValueError("a message without a time")
-    return Entry(
-        kind,
-        body["role"] if is_message else "",
-        orjson.dumps(body).decode(),
-        orjson.dumps(extra).decode() if extra else None,
-        is_message and is_plain(body, extra),
-        estimate_message(body, extra.get("media", ())) if is_message else 0,
-        created_at,
-    )
 
 
 def _append(
