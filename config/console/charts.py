@@ -17,6 +17,8 @@ class Bar:
     value: float
     # A part of the value that is drawn apart, such as errors.
     marked: float = 0
+    # The list of what it counts.
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,10 @@ def bars(values: Sequence[Bar], title: str, *, labelled: int = 6) -> Chart:
     grid = "".join(
         f'<line class="db-grid" x1="0" x2="{WIDTH:g}" y1="{y:g}" y2="{y:g}"/>' for y in (0.5, HEIGHT / 2)
     )
+    # What may be pressed is no part of a picture.
+    role = "group" if any(bar.link for bar in values) else "img"
     return Chart(
-        _svg(grid + drawn, f"{title}. {_told(values)}"),
+        _svg(grid + drawn, f"{title}. {_told(values)}", role),
         short(top),
         short(top / 2),
         _some([bar.label for bar in values], labelled),
@@ -97,7 +101,10 @@ def _bar(bar: Bar, x: float, slot: float, top: float) -> str:
     parts += _rect("db-bar db-marked", place, marked, HEIGHT - height + marked)
     # The whole height answers to the pointer, also where the bar is low.
     hit = f'<rect class="db-hit" x="{x:.2f}" y="0" width="{slot:.2f}" height="{HEIGHT:g}"/>'
-    return f"<g>{parts}{hit}<title>{said}</title></g>"
+    inner = f"{parts}{hit}<title>{said}</title>"
+    if not (bar.link and bar.value):
+        return f"<g>{inner}</g>"
+    return f'<a href="{escape(bar.link)}" aria-label="{said}">{inner}</a>'
 
 
 def _rect(name: str, place: str, height: float, bottom: float) -> str:
@@ -106,11 +113,11 @@ def _rect(name: str, place: str, height: float, bottom: float) -> str:
     return f'<rect class="{name}" {place} y="{bottom - height:.2f}" height="{height:.2f}"/>'
 
 
-def _svg(inner: str, title: str, *, height: float = HEIGHT) -> SafeString:
+def _svg(inner: str, title: str, role: str = "img", *, height: float = HEIGHT) -> SafeString:
     """Made of numbers and of escaped words alone."""
     text = (
-        f'<svg class="db-chart-svg" viewBox="0 0 {WIDTH:g} {height:g}" preserveAspectRatio="none" role="img"'
-        f' aria-label="{escape(title)}">{inner}</svg>'
+        f'<svg class="db-chart-svg" viewBox="0 0 {WIDTH:g} {height:g}" preserveAspectRatio="none"'
+        f' role="{role}" aria-label="{escape(title)}">{inner}</svg>'
     )
     return mark_safe(text)  # noqa: S308 - see above
 

@@ -1,6 +1,5 @@
 """The first page: what is there, what happens, what is wrong, each number with the way to its list."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,10 +10,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from config.console import charts, health
+from config.console.troubled_skills import troubled
 from gateway_app.models import Delivery, DeliveryState
 from gateway_app.outbox import WAITING
 from sessions_app import activity
-from sessions_app.models import Agent, ConsolidationJob, Session
+from sessions_app.models import Agent, Consolidation, ConsolidationJob, Session
 from sessions_app.storage import storage
 
 # Nobody needs to know how many more: the count stops here.
@@ -40,18 +40,16 @@ def overview(request: HttpRequest, now: datetime) -> dict[str, Any]:
     if request.user.has_perm("sessions_app.view_session"):
         hours = activity.hours(since)
         context |= {
-            "figures": [*_record(hours, since), *_waiting(), _storage(now)],
+            "figures": [*_record(hours, period), *_waiting(), *_condensed(since, period), _storage(now)],
             "entries": _entries(hours, period, now),
             "resets": _resets(since),
             "sizes": _sizes(now),
         }
+    if request.user.has_perm("skills_app.view_skillrollup"):
+        context["skills"] = troubled(since)
     if request.user.has_perm("admin.view_logentry"):
         context["logged"] = _logged()
-    return context | {"panels": [panel(request, since, now) for panel in PANELS]}
-
-
-# Further capabilities add what they have to show: each gives a template and its values.
-PANELS: list[Callable[[HttpRequest, datetime, datetime], dict[str, Any]]] = []
+    return context
 
 
 def _since(period: str, now: datetime) -> datetime:
@@ -60,19 +58,29 @@ def _since(period: str, now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=29)
 
 
-def _record(hours: list[activity.Hour], since: datetime) -> list[Figure]:
-    sessions = page("sessions_app_session")
+def _record(hours: list[activity.Hour], period: str) -> list[Figure]:
+    sessions, entries = page("sessions_app_session"), f"{page('sessions_app_message')}?recorded={period}"
     errors = sum(hour.errors for hour in hours)
+    calls = sum(hour.tool_calls for hour in hours)
     return [
         Figure("Agents", str(Agent.objects.count()), page("sessions_app_agent")),
         Figure("Open sessions", counted(Session.objects.filter(ended_at=None)), f"{sessions}?open=yes"),
         Figure(
-            "Messages", charts.short(sum(hour.messages for hour in hours)), page("sessions_app_message"),
-            f"{charts.short(sum(hour.tool_calls for hour in hours))} tool calls beside them",
+            "Messages", charts.short(sum(hour.messages for hour in hours)), f"{entries}&kind__exact=message",
+            f"and {charts.short(calls)} tool calls",
         ),
-        Figure("Tokens", charts.short(sum(hour.tokens for hour in hours)), sessions, "estimated"),
-        Figure("Errors", charts.short(errors), f"{sessions}?errors=yes", alarming=bool(errors)),
+        Figure("Tokens", charts.short(sum(hour.tokens for hour in hours)), entries, "estimated"),
+        Figure("Errors", charts.short(errors), f"{entries}&kind__exact=error", alarming=bool(errors)),
     ]  # fmt: skip
+
+
+def _condensed(since: datetime, period: str) -> list[Figure]:
+    made = Consolidation.objects.filter(created_at__gte=since)
+    waiting = counted(ConsolidationJob.objects.all())
+    return [
+        Figure("Consolidations", counted(made), f"{page('sessions_app_consolidation')}?made={period}"),
+        Figure("To be condensed", waiting, page("sessions_app_consolidationjob")),
+    ]
 
 
 def _waiting() -> list[Figure]:
@@ -89,9 +97,6 @@ def _waiting() -> list[Figure]:
             f"{deliveries}?waiting=yes",
         ),
         Figure("Deliveries dead", number, f"{deliveries}?state__exact=dead", alarming=number != "0"),
-        Figure(
-            "To be condensed", counted(ConsolidationJob.objects.all()), page("sessions_app_consolidationjob")
-        ),
     ]
 
 
@@ -116,7 +121,14 @@ def _entries(hours: list[activity.Hour], period: str, now: datetime) -> charts.C
         if at in slots:
             slots[at][0] += hour.entries
             slots[at][1] += hour.errors
-    values = [charts.Bar(at.strftime(form), total, errors) for at, (total, errors) in slots.items()]
+    entries = page("sessions_app_message")
+    values = [
+        charts.Bar(
+            at.strftime(form), total, errors,
+            f"{entries}?recorded={at:%Y-%m-%dT%H}" if per_hour else f"{entries}?recorded={at:%Y-%m-%d}",
+        )
+        for at, (total, errors) in slots.items()
+    ]  # fmt: skip
     return charts.bars(values, "Entries an hour" if per_hour else "Entries a day")
 
 
@@ -136,9 +148,16 @@ def _resets(since: datetime) -> list[dict[str, Any]]:
     ]
 
 
-def _sizes(now: datetime) -> Any:
+def _sizes(now: datetime) -> dict[str, Any] | None:
     found = activity.sizes(now - timedelta(days=30))
-    return charts.line([size for _, size in found], "Storage in the last 30 days") if len(found) > 2 else None
+    if len(found) < 3:
+        return None
+    amounts = [size for _, size in found]
+    return {
+        "line": charts.line(amounts, "Storage in the last 30 days"),
+        "top": charts.size(max(amounts)), "bottom": charts.size(min(amounts)),
+        "begin": f"{found[0][0]:%d %b}", "end": f"{found[-1][0]:%d %b}",
+    }  # fmt: skip
 
 
 def _logged() -> list[LogEntry]:

@@ -191,7 +191,8 @@ class SessionAdmin(SessionList):
 
     @admin.display(description="state")
     def state(self, session: Session) -> str:
-        kind, said = ("db-tag", session.end_reason) if session.ended_at else ("db-tag db-good", "open")
+        ended = f"ended: {session.end_reason}"
+        kind, said = ("db-tag", ended) if session.ended_at else ("db-tag db-good", "open")
         return format_html('<span class="{}">{}</span>', kind, said)
 
     @admin.display(description="entries")
@@ -212,7 +213,7 @@ class SessionAdmin(SessionList):
 
     @admin.display(description="last active")
     def last_active(self, session: Session) -> str:
-        return _when(session.active_at or session.updated_at)
+        return _when(session.updated_at)
 
 
 def _formats(request: HttpRequest) -> list[str]:

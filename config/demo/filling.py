@@ -57,7 +57,9 @@ def fill(sessions: int, messages: int, seed: int, now: datetime) -> Stored:
     random = Random(seed)  # noqa: S311 - it makes up stories
     agents = [_agent(name, zone) for name, zone, _ in AGENTS]
     _surroundings(agents, now)
-    episodes = list(_episodes(agents, sessions, messages, seed=seed, random=random, now=now))
+    told = _episodes(agents, sessions, messages, seed=seed, random=random, now=now)
+    # Rows come in the order of time, as they would have come by themselves.
+    episodes = sorted(told, key=lambda episode: episode.session.created_at)
     made = 0
     for batch in _batches(episodes, 200):
         with transaction.atomic():
@@ -96,9 +98,8 @@ def _episodes(
             is_last = place == length - 1
             size = max(1, round(weights[index] * unit)) if index < sessions - 1 else max(1, left)
             size = min(size, max(1, left - (sessions - index - 1)))
-            episode = _episode(
-                agent, source, size, seed=seed, random=random, now=now, ago=quiet + (length - place - 1) * 1.2
-            )
+            apart = (length - place - 1) * random.uniform(0.6, 1.6)
+            episode = _episode(agent, source, size, seed=seed, random=random, now=now, ago=quiet + apart)
             _linked(episode.session, previous, random, ended=bool(quiet) or not is_last)
             left -= len(episode.entries)
             previous = episode.session

@@ -9,8 +9,9 @@ from django.utils import timezone
 from gateway_app import outbox
 from gateway_app.models import Delivery, Platform
 from gateway_app.targets import LOCAL
+from sessions_app.admin.filters import Choice
 from sessions_app.admin.lists import LongList, ReadOnly
-from sessions_app.admin.sessions import Choice, uid_of
+from sessions_app.admin.sessions import uid_of
 from sessions_app.models import Session
 
 

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from sessions_app import condensing, consolidation
 from sessions_app.access import SCOPES, Caller
 from sessions_app.admin.cells import BAD, GOOD, NONE, WARN, link_to, spaced, tag, two_lines, when
+from sessions_app.admin.filters import Made
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.admin.markdown import MOST_ALONE, rendered, rendered_line
 from sessions_app.admin.pages import Page
@@ -35,7 +36,7 @@ def acting_for(found: Consolidation) -> Caller:
 @admin.register(Consolidation)
 class ConsolidationAdmin(Page):
     list_display = ("range", "of_agent", "why", "made_by", "saved", "made", "counts")
-    list_filter = ("engine", "trigger", "agent")
+    list_filter = (Made, "engine", "trigger", "agent")
     search_fields = ("uid",)
     search_help_text = "The id of a consolidation or of its session."
     actions = ("redo", "discard")

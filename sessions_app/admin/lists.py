@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -55,6 +56,20 @@ class KeysetList(Changes):
         self.show_full_result_count, self.show_admin_actions = False, True
         self.can_show_all, self.multi_page = False, False
 
+    @property
+    def chips(self) -> list[tuple[str, str, str]]:
+        """What the list is narrowed to, each with the way to the list without it."""
+        found = [(str(spec.title), list(spec.choices(self))) for spec in self.filter_specs]
+        chosen = [
+            (title, str(choice["display"]), str(choices[0]["query_string"]))
+            for title, choices in found
+            for choice in choices[1:]
+            if choice.get("selected")
+        ]
+        if self.query:
+            chosen.append(("search", self.query, self.get_query_string(remove=[SEARCH_VAR])))
+        return chosen
+
     def _names(self) -> list[str]:
         """The columns of the order; all of them descend."""
         return [str(name).removeprefix("-") for name in self.model_admin.get_ordering(self._request)]
@@ -72,7 +87,7 @@ class KeysetList(Changes):
     def _from(self, place: list[Any] | None, backwards: bool) -> QuerySet[Any]:
         names = self._names()
         rows: QuerySet[Any] = self.queryset.order_by(*(name if backwards else f"-{name}" for name in names))
-        return rows if place is None else rows.filter(_behind(names, place, "gt" if backwards else "lt"))
+        return rows if place is None else rows.filter(behind(names, place, "gt" if backwards else "lt"))
 
     def _link(self, more: bool, backwards: bool) -> None:
         if not self.result_list:
@@ -94,10 +109,10 @@ def _text(value: Any) -> str:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _behind(names: list[str], place: list[Any], comparison: str) -> Q:
+def behind(names: list[str], place: list[Any], comparison: str) -> Q:
     (first, *others), (value, *values) = names, place
     beyond = Q(**{f"{first}__{comparison}": value})
-    return beyond | Q(**{first: value}) & _behind(others, values, comparison) if others else beyond
+    return beyond | Q(**{first: value}) & behind(others, values, comparison) if others else beyond
 
 
 class LongList(ModelAdmin):

@@ -1,13 +1,14 @@
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from sessions_app.access import Caller
+from sessions_app.admin.by_activity import BY_ACTIVITY, ActivityList, led_by_activity
+from sessions_app.admin.filters import SPANS, Choice, Period
 from sessions_app.admin.lists import LongList, ReadOnly
 from sessions_app.models import Agent, Session
 from sessions_app.search.filters import Filters
@@ -22,22 +23,6 @@ NAMES = ("key", "title", "source__user_name", "source__chat_name")
 # Messages that are looked at for the sessions they are in, of each of so many agents.
 SAID, AGENTS = 200, 50
 REASONS = ("idle", "daily", "all", "reset", "switched")
-
-
-class Choice(admin.SimpleListFilter):
-    """One of a few values, each of which is found by an index."""
-
-    choices_: tuple[tuple[str, str], ...] = ()
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(self.choices_)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        known = dict(self.lookup_choices)
-        return queryset.filter(self.chosen(self.value() or "")) if self.value() in known else queryset
-
-    def chosen(self, value: str) -> Q:
-        raise NotImplementedError
 
 
 class IsOpen(Choice):
@@ -86,29 +71,37 @@ class HasErrors(Choice):
         return Q(errors_count__gt=0) if value == "yes" else Q(errors_count=0)
 
 
-class Begun(Choice):
+class Begun(Period):
     title, parameter_name = "begun", "begun"
-    choices_ = (("1h", "in the last hour"), ("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days"))
-    spans = {
-        "1h": timedelta(hours=1),
-        "24h": timedelta(hours=24),
-        "7d": timedelta(days=7),
-        "30d": timedelta(days=30),
-    }
 
     def chosen(self, value: str) -> Q:
-        return Q(created_at__gte=timezone.now() - self.spans[value])
+        return Q(created_at__gte=timezone.now() - SPANS[value])
+
+
+class Active(Period):
+    """By the agents' index of what was last changed."""
+
+    title, parameter_name = "active", "active"
+
+    def chosen(self, value: str) -> Q:
+        agents = Agent.objects.values("pk")
+        return Q(agent__in=agents, updated_at__gte=timezone.now() - SPANS[value])
 
 
 class SessionList(ReadOnly, LongList):
     """The list; its page and what is done there need the gateway, and are made above."""
 
-    list_filter = (IsOpen, HasErrors, Begun, EndedBy, OfPlatform, OfChatType, "agent")
+    list_filter = (IsOpen, HasErrors, Active, Begun, EndedBy, OfPlatform, OfChatType, "agent")
     list_select_related = ("agent",)
     search_fields = ("key",)
-    search_help_text = (
-        "A session's id or key, a part of a key, a title or a name, or words that were said in it."
-    )
+    search_help_text = "Key, id, title, name, or words that were said"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ActivityList]:
+        return ActivityList
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """By activity where an index leads through it; else those that were begun last come first."""
+        return BY_ACTIVITY if SEARCH_VAR in request.GET or led_by_activity(request) else ("-pk",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
         found: QuerySet[Session] = super().get_queryset(request)

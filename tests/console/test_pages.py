@@ -50,7 +50,9 @@ def rows(client: Client, address: str) -> set[str]:
     answer: Any = client.get(address)
     assert answer.status_code == 200, address
     found = answer.context["cl"].result_list
-    return {str(getattr(row, "key", None) or row.target) for row in found}
+    return {
+        str(getattr(row, "key", None) or getattr(row, "target", None) or row.session.key) for row in found
+    }
 
 
 def test_every_figure_of_the_first_page_leads_to_the_rows_that_it_counts(root: Client, busy: None) -> None:
@@ -59,6 +61,7 @@ def test_every_figure_of_the_first_page_leads_to_the_rows_that_it_counts(root: C
     links = {name: address.replace("&amp;", "&") for address, name in found}
     assert rows(root, links["Open sessions"]) == {"open", "broken"}
     assert rows(root, links["Errors"]) == {"broken"}
+    assert rows(root, links["Messages"]) == {"open", "reset"}
     assert rows(root, links["Deliveries waiting"]) == {"queued", "sending", "retrying"}
     assert rows(root, links["Deliveries dead"]) == {"dead"}
     assert rows(root, links["reset"]) == {"reset"}
