@@ -1,5 +1,6 @@
 """Search for operators: what the API finds, over all agents, with what was said around it."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,8 +28,11 @@ from sessions_app.search_schemas import SearchQuery
 SHOWN, CONTEXT = 20, 1
 AGENTS = 50
 AROUND = 200
+LISTED = re.compile(r"[^\s,]+")
 NAMES = ("q", "mode", "sort", "role", "kind", "platform", "tool", "key", "session", "since", "until",
          "include_hidden", "cursor")  # fmt: skip
+# Several, apart from one another.
+LISTS = ("exclude_platform", "exclude_session")
 CHOICES = {
     "mode": ("text", "substring", "semantic", "hybrid"),
     "sort": ("newest", "rank"),
@@ -38,6 +42,8 @@ CHOICES = {
 TYPED = (
     ("platform", "Platform", "telegram"), ("tool", "Tool", "web_search"), ("since", "Since", "7d or a time"),
     ("until", "Until", "24h or a time"), ("key", "Key", "of a session"), ("session", "Session", "its id"),
+    ("exclude_platform", "Not on platforms", "email, cron"),
+    ("exclude_session", "Not in sessions", "their ids"),
 )  # fmt: skip
 
 
@@ -75,7 +81,7 @@ class Answer:
 def view(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm("sessions_app.view_message"):
         raise PermissionDenied
-    given = {name: text for name in NAMES if (text := request.GET.get(name, "").strip())}
+    given = {name: text for name in (*NAMES, *LISTS) if (text := request.GET.get(name, "").strip())}
     agents = list(Agent.objects.order_by("name")[:AGENTS])
     chosen = [agent for agent in agents if str(agent.pk) == request.GET.get("agent")]
     answer = found(chosen or agents, given, timezone.now()) if "q" in given else None
@@ -100,7 +106,8 @@ def view(request: HttpRequest) -> HttpResponse:
 def found(agents: list[Agent], given: dict[str, Any], now: datetime) -> Answer:
     """Of one agent page by page; of several the newest, or the best, of all together."""
     try:
-        query = SearchQuery(**given, limit=SHOWN, context=CONTEXT)
+        several = {name: LISTED.findall(given[name]) for name in LISTS if name in given}
+        query = SearchQuery(**{**given, **several}, limit=SHOWN, context=CONTEXT)
         answers = [_of(agent, query, now) for agent in agents]
     except ValidationError as refused:
         return Answer(

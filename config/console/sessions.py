@@ -32,12 +32,21 @@ from sessions_app.models import Session
 from sessions_app.problems import Problem
 from sessions_app.transcripts import exporting
 
+# What is done with all rows that fit a filter, and with how many at once.
+FOR_MANY, MOST_AT_ONCE = ("reset", "condense", "reflect", "erase"), 5_000
+
 
 @admin.register(Session)
 class SessionAdmin(SessionList):
     list_display = ("named", "of_agent", "place", "state", "entries", "problems", "begun", "last_active")
     actions = ("reset_selected", "condense_selected", "erase_selected")
     list_fullwidth = True
+    change_list_template = "console/session_list.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        may_act = request.user.has_perm(acting.CHANGE_SESSION)
+        answer: HttpResponse = super().changelist_view(request, {**(extra_context or {}), "may_act": may_act})
+        return answer
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
@@ -48,6 +57,7 @@ class SessionAdmin(SessionList):
             path("<int:pk>/next/<slug:kind>/", view(transcripts.following), name="console_next"),
             path("<int:pk>/act/<slug:action>/", view(self.act_view), name="console_act"),
             path("<int:pk>/export/<slug:form>/", view(self.export_view), name="console_export"),
+            path("all/", view(self.all_view), name="console_all"),
             path("at/<str:uid>/", view(self.permalink_view), name="console_session"),
         ]
         return [*own, *super().get_urls()]
@@ -160,6 +170,29 @@ class SessionAdmin(SessionList):
             "opts": self.opts, "error": "Type the word to go on." if "sure" in request.POST else "",
         }  # fmt: skip
         return TemplateResponse(request, "console/ask_many.html", context)
+
+    def all_view(self, request: HttpRequest) -> HttpResponse:
+        """An action over whatever the list is narrowed to, however many pages that is."""
+        if not request.user.has_perm(acting.CHANGE_SESSION):
+            raise PermissionDenied
+        offered = [
+            acting.ACTIONS[name] for name in FOR_MANY if request.user.has_perm(acting.ACTIONS[name].right)
+        ]
+        fitting: Any = self.get_changelist_instance(request)
+        rows = list(fitting.queryset.order_by("-pk").values_list("pk", flat=True)[: MOST_AT_ONCE + 1])
+        action = request.POST.get("do", "")
+        sure = action in {each.name for each in offered} and request.POST.get("sure") == action
+        if request.method == "POST" and sure and 0 < len(rows) <= MOST_AT_ONCE:
+            job = jobs.start(request.user, action, rows[::-1])
+            return redirect("admin:sessions_app_operatorjob_change", job.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "All that fit", "opts": self.opts, "chips": fitting.chips, "number": len(rows),
+            "most": MOST_AT_ONCE, "too_many": len(rows) > MOST_AT_ONCE, "offered": offered, "chosen": action,
+            "list": f"{reverse('admin:sessions_app_session_changelist')}?{request.GET.urlencode()}",
+            "error": "Type the name of the action to go on." if request.method == "POST" else "",
+        }  # fmt: skip
+        return TemplateResponse(request, "console/ask_all.html", context)
 
     def has_erase_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("sessions_app.delete_session")

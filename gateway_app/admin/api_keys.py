@@ -46,7 +46,7 @@ class InUse(admin.SimpleListFilter):
 class ApiKeyAdmin(Refusing):
     form = KeyForm
     list_display = (
-        "name", "prefix", "opens", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at",
+        "name", "prefix", "opens", "may", "created_at", "last_used_at", "expires_at", "revoked_at",
     )  # fmt: skip
     list_select_related = ("agent",)
     list_filter = (InUse, "agent")
@@ -89,6 +89,10 @@ class ApiKeyAdmin(Refusing):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Revoked keys stay, to tell what was done with them and until when."""
         return False
+
+    @admin.display(description="scopes")
+    def may(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
 
     @admin.display(description="agent")
     def opens(self, key: ApiKey) -> str:

@@ -13,19 +13,11 @@ from playwright.sync_api import Page, expect
 from tests.console.attacks import ATTACKS
 from tests.operations.daybook import Daybook
 
+from .addresses import PAGES, SESSIONS
 from .conftest import PASSWORD, LogIn
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-SESSIONS = "/admin/sessions_app/session/"
-PAGES = (
-    "/admin/", "/admin/?period=30d", SESSIONS, f"{SESSIONS}?open=yes&errors=yes",
-    "/admin/sessions_app/message/", "/admin/gateway_app/delivery/", "/admin/gateway_app/platform/",
-    "/admin/gateway_app/resetpolicy/", "/admin/gateway_app/lease/", "/admin/gateway_app/person/",
-    "/admin/gateway_app/apikey/add/", "/admin/django_celery_beat/periodictask/", "/admin/auth/user/",
-    "/admin/admin/logentry/", "/admin/sessions_app/operatorjob/", "/admin/find/?q=the&agent=1",
-    "/admin/skills/?query=book+a+table",
-)  # fmt: skip
 WIDTHS = (375, 1024, 1920)
 EVERYTHING: dict[str, Any] = {"resultTypes": ["violations"]}
 COLOURS = {**EVERYTHING, "runOnly": ["color-contrast"]}

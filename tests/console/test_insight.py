@@ -50,6 +50,8 @@ def test_operators_search_all_agents_and_a_hit_stands_in_its_context(
     agent = str(Agent.objects.get(name="main").pk)
     assert hits(viewer, q="lighthouse", agent=agent, role="assistant") == [("harbour", 2)]
     assert hits(viewer, q="lighthouse", until="24h") == []
+    assert hits(viewer, q="lighthouse", exclude_session=talks["harbour"]) == [("other", 1)]
+    assert len(hits(viewer, q="lighthouse", exclude_platform="email, cron")) == 3
     assert hits(viewer, q="ghthou", mode="substring", agent=agent) == [("harbour", 2), ("harbour", 1)]
     text = viewer.get(SEARCH, {"q": "nine", "agent": agent}).content.decode()
     assert "<mark>nine</mark>" in text

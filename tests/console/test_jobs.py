@@ -13,6 +13,8 @@ from config.console import acting, jobs
 from sessions_app.models import JobState, OperatorJob, Session
 from tests.conftest import Api
 
+from .conftest import Member
+
 
 @pytest.fixture
 def job(api: Api, monkeypatch: pytest.MonkeyPatch) -> OperatorJob:
@@ -96,3 +98,33 @@ def test_a_job_that_lost_its_worker_is_sent_again(db: None, monkeypatch: pytest.
     OperatorJob.objects.create(action="reset", moved_at=now)
     OperatorJob.objects.create(action="reset", moved_at=now - timedelta(hours=1), state=JobState.DONE)
     assert (jobs.resume(now), sent) == (1, [lost.pk])
+
+
+def test_all_that_fit_are_reset_by_one_job(api: Api, member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_send", lambda pk: None)
+    for key in ("wanted:1", "wanted:2", "other"):
+        api.open(key)
+    address = "/admin/sessions_app/session/all/?q=wanted"
+    assert member("viewer").post(address, {"do": "reset", "sure": "reset"}).status_code == 403
+    operator = member("operator")
+    asked = operator.get(address).content.decode()
+    assert "2 sessions" in asked
+    assert b"Type the name" in operator.post(address, {"do": "reset", "sure": "yes"}).content
+    assert not OperatorJob.objects.exists()
+    answer: Any = operator.post(address, {"do": "reset", "sure": "reset"})
+    job = OperatorJob.objects.get()
+    assert answer.url == f"/admin/sessions_app/operatorjob/{job.pk}/change/"
+    wanted = Session.objects.filter(key__startswith="wanted").order_by("pk").values_list("pk", flat=True)
+    assert (job.action, job.rows, job.total) == ("reset", list(wanted), 2)
+
+
+def test_too_many_at_once_are_refused(api: Api, member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.console.sessions.MOST_AT_ONCE", 1)
+    for key in ("a", "b"):
+        api.open(key)
+    operator = member("operator")
+    text = operator.post(
+        "/admin/sessions_app/session/all/", {"do": "erase", "sure": "erase"}
+    ).content.decode()
+    assert ["That is too many at once" in text, "More than 1 sessions" in text] == [True, True]
+    assert (OperatorJob.objects.count(), Session.objects.count()) == (0, 2)

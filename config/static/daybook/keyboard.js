@@ -12,9 +12,9 @@
   document.addEventListener("DOMContentLoaded", () => {
     landmarks();
     for (const element of document.querySelectorAll("[x-on\\:click]")) press(element);
-    for (const tip of document.querySelectorAll(".help-tooltip[aria-label]")) tip.setAttribute("role", "img");
-    // The scrolling part of a list is made after this.
+    // These are made after this.
     window.addEventListener("load", () => {
+      for (const tip of document.querySelectorAll(".help-tooltip[aria-label]")) tip.setAttribute("role", "img");
       document.querySelectorAll("#result_list").forEach((table) => {
         table.closest("[aria-label='scrollable content']")?.setAttribute("aria-label", "The list");
       });
