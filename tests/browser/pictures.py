@@ -49,6 +49,8 @@ def take(daybook: Daybook) -> None:
             if name == "session":
                 page.locator("#result_list a").first.click()
                 page.wait_for_selector("#db-entries")
+                # The chat below its header.
+                page.evaluate("document.querySelector('.db-bar[role=search]').scrollIntoView()")
             page.wait_for_timeout(300)
             page.screenshot(path=FOLDER / f"{name}.png")
             page.close()
