@@ -192,9 +192,9 @@ def test_no_message_runs_script_breaks_the_page_or_loads_anything(log_in: LogIn,
 
 def test_a_long_action_shows_its_progress_also_after_a_reload(log_in: LogIn, agent: Agent) -> None:
     for number in range(3):
-        agent.open(f"jobs:{number}", title=f"To be reset {number}")
+        agent.open(f"jobs:{number}", title=f"Zugzwang {number}")
     page = log_in("operator-1")
-    page.goto(f"{SESSIONS}?q=To+be+reset")
+    page.goto(f"{SESSIONS}?q=Zugzwang")
     page.locator("input.action-select").first.wait_for()
     for box in page.locator("input.action-select").all():
         box.check()
