@@ -81,9 +81,8 @@ def _text(vector: Vectors) -> str:
 LIKENESS = "round(-(meaning <#> %s::vector) * 1e5)"
 WHERE = "agent_id = %s AND model = %s AND (%s::bigint IS NULL OR session_pk = %s)"
 BEST = f"""SELECT skill_name, max({LIKENESS}) FROM {TABLE} WHERE {WHERE} GROUP BY skill_name"""  # noqa: S608 - names of our own
-CLOSEST = f"""SELECT invocation_id, skill_name, {LIKENESS} AS likeness FROM {TABLE} WHERE {WHERE}
-{{narrowed}} ORDER BY likeness DESC, invocation_id DESC LIMIT %s"""  # noqa: S608 - names of our own
-OF_SKILL = "AND skill_name = %s"
+CLOSEST = f"""SELECT invocation_id, {LIKENESS} AS likeness FROM {TABLE} WHERE {WHERE}
+AND skill_name = %s ORDER BY likeness DESC, invocation_id DESC LIMIT %s"""  # noqa: S608 - names of our own
 
 
 class Found:
@@ -96,10 +95,9 @@ class Found:
     def best_by_skill(self) -> dict[str, float]:
         return {skill: likeness / 1e5 for skill, likeness in rows(BEST, [self._query, *self._where])}
 
-    def closest(self, skill: str | None, limit: int) -> list[tuple[int, str, float]]:
-        narrowed, more = (OF_SKILL, [skill]) if skill is not None else ("", [])
-        found = rows(CLOSEST.format(narrowed=narrowed), [self._query, *self._where, *more, limit])
-        return [(pk, name, likeness / 1e5) for pk, name, likeness in found]
+    def closest(self, skill: str, limit: int) -> list[tuple[int, float]]:
+        found = rows(CLOSEST, [self._query, *self._where, skill, limit])
+        return [(pk, likeness / 1e5) for pk, likeness in found]
 
     def forget(self, gone: Sequence[int]) -> None:
         """Nothing to do: the next question sees what is there then."""

@@ -1,7 +1,8 @@
 """Which skill to use next: the queries that are most like the one at hand, and how it went with them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol
 
 from django.conf import settings
@@ -15,11 +16,12 @@ from skills_app.invocations import COLUMNS, seconds
 from skills_app.letters import letters
 from skills_app.models import SkillInvocation, SkillRollup
 from skills_app.rollup_rules import EVER, Cell
-from skills_app.rollups import cell_of_row
 
 MEANING, LETTERS = "meaning", "letters"
 # Past queries that are told as a reason.
 TOLD = 3
+# What of the counts is told, and weighs.
+TRACKED = ("completed", "failed", "abandoned", "ranked_first", "first_completed")
 NOTES = {
     MEANING: "Compared by meaning.",
     LETTERS: "Compared by letters: there are no embeddings for this query. {why}",
@@ -29,7 +31,7 @@ NOTES = {
 class Found(Protocol):
     def best_by_skill(self) -> dict[str, float]: ...
 
-    def closest(self, skill: str | None, limit: int) -> list[tuple[int, str, float]]: ...
+    def closest(self, skill: str, limit: int) -> list[tuple[int, float]]: ...
 
     def forget(self, gone: Sequence[int]) -> None: ...
 
@@ -55,18 +57,20 @@ class Hit(NamedTuple):
 
 def recommend(caller: Caller, asked: Question) -> dict[str, Any]:
     searches, method, note = _searches(caller, asked)
-    track = _Record(caller, asked)
+    track = _Record(caller.agent_id, asked)
     while True:
-        hits = _hits(searches, asked, track)
-        told = {hit.skill: _like_it(searches, hit, asked) for hit in hits}
-        wanted = {hit.pk: hit for hit in [*hits, *(near for some in told.values() for near in some)]}
+        near = _near(searches, asked, track)
+        hits = _best(near, asked)
+        told = {(hit.skill, hit.method): near[hit.skill, hit.method][:TOLD] for hit in hits}
+        wanted = {hit.pk: hit for hit in [*hits, *chain(*told.values())]}
         rows = _rows(caller, wanted)
         # What was erased, or got another vector since it was read: asked again without it.
         if not (gone := [hit for pk, hit in wanted.items() if pk not in rows]):
             break
-        for found, method in searches:
-            found.forget([hit.pk for hit in gone if hit.method == method])
-    items = [_shown(hit, told[hit.skill], rows, track) for hit in hits]
+        for found, of_method in searches:
+            found.forget([hit.pk for hit in gone if hit.method == of_method])
+    ever = track.ever({hit.skill for hit in hits})
+    items = [_shown(hit, told[hit.skill, hit.method], rows, ever[hit.skill], track) for hit in hits]
     return {"items": items, "method": method, "note": note}
 
 
@@ -104,42 +108,57 @@ def _found(caller: Caller, model: str, vector: Vectors, asked: Question) -> Foun
 
 
 class _Record:
-    """How skills did, ever and in the phase that was asked for; read once for the answer."""
+    """How skills did in the phase that was asked for, and ever."""
 
-    def __init__(self, caller: Caller, asked: Question) -> None:
-        self.phase = asked.workflow_phase
-        self.ever: dict[str, Cell] = {}
-        self.in_phase: dict[str, Cell] = {}
-        for row in SkillRollup.objects.filter(agent_id=caller.agent_id, day=EVER):
-            cell = cell_of_row(row)
-            self.ever.setdefault(row.skill_name, Cell()).add(cell)
-            if self.phase and row.workflow_phase == self.phase:
-                self.in_phase[row.skill_name] = cell
+    def __init__(self, agent_id: int, asked: Question) -> None:
+        self.phase, self._weight = asked.workflow_phase, asked.phase_weight
+        self._rollups = SkillRollup.objects.filter(agent_id=agent_id, day=EVER)
+        self.in_phase = self._cells(workflow_phase=self.phase) if self.phase else {}
 
-    def score(self, skill: str, similarity: float, weight: float) -> float:
+    def ever(self, skills: Collection[str]) -> dict[str, Cell]:
+        return {skill: Cell() for skill in skills} | self._cells(skill_name__in=skills)
+
+    def _cells(self, **chosen: Any) -> dict[str, Cell]:
+        cells: dict[str, Cell] = {}
+        for skill, *sums in self._rollups.filter(**chosen).values_list("skill_name", *TRACKED):
+            cells.setdefault(skill, Cell()).add(Cell(**dict(zip(TRACKED, sums, strict=True))))
+        return cells
+
+    def score(self, skill: str, similarity: float) -> float:
         if not self.phase:
             return similarity
-        return boosted(similarity, smoothed_rate(self.in_phase.get(skill)), weight)
+        return boosted(similarity, smoothed_rate(self.in_phase.get(skill)), self._weight)
 
 
-def _hits(searches: Searches, asked: Question, track: _Record) -> list[Hit]:
+# The hits of a skill by one method, the most alike first.
+Near = dict[tuple[str, str], list[Hit]]
+
+
+def _near(searches: Searches, asked: Question, track: _Record) -> Near:
     if asked.group == "invocation":
         # Boosts may turn the order round, so that each skill's closest are looked at.
         close = [
-            (found, method, skill, asked.limit)
+            (found, method, skill)
             for found, method in searches
             for skill, best in found.best_by_skill().items()
             if best >= asked.min_similarity
         ]
     else:
-        close = [(found, method, skill, 1) for found, method, skill in _chosen_skills(searches, asked, track)]
-    hits = [
-        Hit(track.score(skill, similarity, asked.phase_weight), similarity, pk, skill, method)
-        for found, method, skill, limit in close
-        for pk, _, similarity in found.closest(skill, limit)
-        if similarity >= asked.min_similarity
-    ]
-    return sorted(hits, key=_order)[: asked.limit]
+        close = _chosen_skills(searches, asked, track)
+    most = max(TOLD, asked.limit if asked.group == "invocation" else 1)
+    return {
+        (skill, method): [
+            Hit(track.score(skill, similarity), similarity, pk, skill, method)
+            for pk, similarity in found.closest(skill, most)
+            if similarity >= asked.min_similarity
+        ]
+        for found, method, skill in close
+    }
+
+
+def _best(near: Near, asked: Question) -> list[Hit]:
+    each = asked.limit if asked.group == "invocation" else 1
+    return sorted(chain(*(hits[:each] for hits in near.values())), key=_order)[: asked.limit]
 
 
 def _order(hit: Hit) -> tuple[float, float, int]:
@@ -151,22 +170,13 @@ def _chosen_skills(searches: Searches, asked: Question, track: _Record) -> list[
     for place, (found, _) in enumerate(searches):
         for skill, similarity in found.best_by_skill().items():
             if similarity >= asked.min_similarity:
-                score = track.score(skill, similarity, asked.phase_weight)
+                score = track.score(skill, similarity)
                 best[skill] = max(best.get(skill, (-9.0, -9.0, 0)), (score, similarity, -place))
     ranked = sorted(best, key=lambda skill: best[skill], reverse=True)[: asked.limit]
     # Those that are level with the last one may be newer: which comes first is decided with their numbers.
     border = best[ranked[-1]][:2] if ranked else None
     chosen = [skill for skill in best if skill in ranked or best[skill][:2] == border]
     return [(*searches[-best[skill][2]], skill) for skill in chosen]
-
-
-def _like_it(searches: Searches, hit: Hit, asked: Question) -> list[Hit]:
-    found = next(found for found, method in searches if method == hit.method)
-    return [
-        Hit(0, similarity, pk, skill, hit.method)
-        for pk, skill, similarity in found.closest(hit.skill, TOLD)
-        if similarity >= asked.min_similarity
-    ]
 
 
 def _rows(caller: Caller, hits: dict[int, Hit]) -> dict[int, Any]:
@@ -181,7 +191,7 @@ def _rows(caller: Caller, hits: dict[int, Hit]) -> dict[int, Any]:
     }
 
 
-def _shown(hit: Hit, like_it: list[Hit], rows: dict[int, Any], track: _Record) -> dict[str, Any]:
+def _shown(hit: Hit, like_it: list[Hit], rows: dict[int, Any], ever: Cell, track: _Record) -> dict[str, Any]:
     row = rows[hit.pk]
     return {
         "skill_name": hit.skill,
@@ -196,12 +206,14 @@ def _shown(hit: Hit, like_it: list[Hit], rows: dict[int, Any], track: _Record) -
         "invoked_at": iso(row["invoked_at"]),
         "workflow_phase": row["workflow_phase"] or None,
         "matched_by": hit.method,
-        "reasons": _reasons(hit, like_it, rows, track),
+        "reasons": _reasons(hit, like_it, rows, ever, track),
     }
 
 
-def _reasons(hit: Hit, like_it: list[Hit], rows: dict[int, Any], track: _Record) -> dict[str, Any]:
-    ever, in_phase = track.ever.get(hit.skill, Cell()), track.in_phase.get(hit.skill)
+def _reasons(
+    hit: Hit, like_it: list[Hit], rows: dict[int, Any], ever: Cell, track: _Record
+) -> dict[str, Any]:
+    in_phase = track.in_phase.get(hit.skill)
     first = 100 * ever.first_completed / ever.ranked_first if ever.ranked_first else None
     return {
         "similar_queries": [
