@@ -39,7 +39,16 @@ class AtMost:
     found: float
 
 
-Target = RatioAtLeast | P50Below | P99Below | RateAtLeast | AtMost
+@dataclass(frozen=True)
+class ShareAtLeast:
+    """Of answers that were right."""
+
+    name: str
+    share: float
+    least: float
+
+
+Target = RatioAtLeast | P50Below | P99Below | RateAtLeast | AtMost | ShareAtLeast
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,9 @@ class Row:
         if isinstance(target, RateAtLeast):
             rate = figures.rate
             return Verdict(f"≥ {target.per_second:.0f}/s", f"{rate:.0f}/s", rate >= target.per_second)
+        if isinstance(target, ShareAtLeast):
+            reached = f"{target.share:.1%} {target.name}"
+            return Verdict(f"≥ {target.least:.0%} {target.name}", reached, target.share >= target.least)
         ratio = median_ratio(self.rounds, self.beside[target.to])
         aim = f" (aim {target.aim:g})" if target.aim else ""
         return Verdict(

@@ -1,7 +1,7 @@
 """Skills without HTTP, on the database that the environment names; figures as JSON on standard output.
 
 `python -m bench.skilling fill N` stores N finished invocations; `track THREADS NUMBER SECONDS` is a member of
-a crew; `recommend N` asks over N vectors; `labelled` asks the labelled set."""
+a crew; `recommend N ROUNDS` asks over N vectors; `labelled` asks the labelled set."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ SEED = 5
 FILL = """WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})
 INSERT INTO skills_app_skillinvocation (uid, agent_id, skill_name, workflow_path, workflow_phase, user_query,
   alternatives_considered, follow_up_actions, state, error_type, invoked_at, finished_at, duration_us)
-SELECT {uid}, {agent}, 'skill ' || (n % 30), '', 'phase ' || (n % 4), '', '[]', '[]', 'completed', '',
+SELECT {uid}, {agent}, 'skill ' || (n % 30), 'quick', 'phase ' || (n / 30 % 4), '', '[]', '["commit"]',
+  CASE WHEN n % 7 = 0 THEN 'failed' ELSE 'completed' END, CASE WHEN n % 7 = 0 THEN 'Timeout' ELSE '' END,
   {at}, {at}, n % 1000000 FROM numbers"""
 OWN = {
     "sqlite": {
@@ -46,18 +48,31 @@ def caller() -> Any:
 def fill(count: str) -> None:
     from django.db import connection
 
+    from sessions_app.commits import commit
+    from skills_app.models import SkillRollup, SkillTally
+    from skills_app.recounting import rebuild
+    from skills_app.rollup_rules import EVER
+
     who = caller()
     with connection.cursor() as cursor:
         cursor.execute(FILL.format(count=int(count), agent=who.agent_id, **OWN[connection.vendor]))
+    commit(lambda: rebuild(who.agent_id))
+    with connection.cursor() as cursor:
         cursor.execute("ANALYZE" if connection.vendor == "sqlite" else "VACUUM ANALYZE")
-    print("[]")
+    read = sum(table._default_manager.filter(day=EVER).count() for table in (SkillRollup, SkillTally))
+    print(json.dumps({"rows": read}))
 
 
 def track(threads: str, number: str, seconds: str) -> None:
+    from django.db import connection
+
     from bench.crew import serve
 
     who = caller()
-    serve([_pair(who, int(number) * 100 + place) for place in range(int(threads))], float(seconds))
+    steps = [_pair(who, int(number) * 100 + place) for place in range(int(threads))]
+    # Given back to the pool, which has as many as there are threads.
+    connection.close()
+    serve(steps, float(seconds))
 
 
 def _pair(who: Any, place: int) -> Callable[[], None]:
@@ -107,8 +122,8 @@ def file_pair(folder: str, count: str) -> None:
     print(json.dumps(taken))
 
 
-def recommend(count: str) -> None:
-    """Latencies of ours, of the bare product, of a loop over all, and the memory that the vectors take."""
+def recommend(count: str, rounds: str) -> None:
+    """Latencies of ours and of the bare product in turns, and of a loop; the memory that ours takes."""
     from skills_app.recommending import Question
     from skills_app.recommending import recommend as ask
 
@@ -117,18 +132,18 @@ def recommend(count: str) -> None:
     matrix = _store_vectors(who, int(count))
     before = _memory()
     ask(who, Question("the first question loads"))
-    grown = _memory() - before
-    ours = _timed(lambda n: ask(who, Question(f"question number {n}", workflow_phase="phase 1")), QUESTIONS)
-    bare = _timed(lambda n: matrix @ matrix[n], QUESTIONS if len(matrix) else 0)
-    rows = [row.tolist() for row in matrix[: len(matrix) // 10]]
-    loop = _timed(
-        lambda n: [sum(a * b for a, b in zip(rows[n], row, strict=True)) for row in rows], 2 if rows else 0
-    )
-    print(json.dumps({"ours": ours, "bare": bare, "loop": [each * 10 for each in loop], "megabytes": grown}))
-
-
-def _dot(one: list[float], other: list[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+    told: dict[str, Any] = {"megabytes": _memory() - before, "ours": [], "bare": [], "loop": []}
+    for _ in range(int(rounds)):
+        told["ours"].append(
+            _timed(lambda n: ask(who, Question(f"question number {n}", workflow_phase="phase 1")), QUESTIONS)
+        )
+        if len(matrix):
+            told["bare"].append(_timed(lambda n: matrix @ matrix[n], QUESTIONS))
+    if len(matrix):
+        rows = [row.tolist() for row in matrix[: len(matrix) // 10]]
+        loop = _timed(lambda n: [sum(map(mul, rows[n], row)) for row in rows], 2)
+        told["loop"].append([each * 10 for each in loop])
+    print(json.dumps(told))
 
 
 def _store_vectors(who: Any, count: int) -> Any:
@@ -180,12 +195,17 @@ def labelled() -> None:
         for n, (skill, query) in enumerate(past_queries())
     ]
     bring_in(who, past)
-    first = five = 0
-    for right, query in asked_queries():
-        found = [item["skill_name"] for item in ask(who, Question(query, limit=5))["items"]]
-        first += found[:1] == [right]
-        five += right in found
-    print(json.dumps({"asked": len(asked_queries()), "first": first, "five": five}))
+    asked = asked_queries()
+    found: list[list[str]] = []
+    ask(who, Question("the first question loads"))
+    taken = _timed(
+        lambda n: found.append([item["skill_name"] for item in ask(who, Question(asked[n][1]))["items"]]),
+        len(asked),
+    )
+    right = [skill for skill, _ in asked]
+    first = sum(names[:1] == [skill] for names, skill in zip(found, right, strict=True))
+    five = sum(skill in names[:5] for names, skill in zip(found, right, strict=True))
+    print(json.dumps({"asked": len(asked), "first": first, "five": five, "taken": taken}))
 
 
 STEPS: dict[str, Callable[..., None]] = {
