@@ -14,6 +14,8 @@ MOST_LABELS = 100
 MOST_IMPORTED = 1000
 # Ten years: what is longer was not measured.
 LONGEST_SECONDS = 315_360_000
+# No use is older.
+EARLIEST = date(1970, 1, 1)
 
 Name = Annotated[StrictStr, Field(min_length=1, max_length=LABEL_LENGTH)]
 Label = Annotated[StrictStr, Field(max_length=LABEL_LENGTH)]
@@ -255,10 +257,13 @@ class ExportOut(Schema):
     exported_at: datetime
 
 
+Day = Annotated[date, Field(ge=EARLIEST)]
+
+
 class PeriodQuery(Asked):
     session: str | None = None
-    since: date | None = Field(None, description="A day in UTC, included.")
-    until: date | None = Field(None, description="A day in UTC, included.")
+    since: Day | None = Field(None, description="A day in UTC, included.")
+    until: Day | None = Field(None, description="A day in UTC, included.")
 
 
 class MetricsQuery(PeriodQuery, ListQuery):
@@ -273,7 +278,7 @@ class ReportQuery(PeriodQuery):
 
 class TrendsQuery(Asked):
     days: Annotated[int, Field(ge=1, le=366)] = 30
-    until: date | None = Field(None, description="The last day, in UTC; today if it is not given.")
+    until: Day | None = Field(None, description="The last day, in UTC; today if it is not given.")
     skill_name: Annotated[str, Field(max_length=LABEL_LENGTH)] | None = None
 
 
@@ -282,5 +287,5 @@ class InvocationsQuery(ListQuery):
     session: str | None = None
     state: State | None = None
     workflow_phase: Annotated[str, Field(max_length=LABEL_LENGTH)] | None = None
-    since: date | None = Field(None, description="A day in UTC, included.")
-    until: date | None = Field(None, description="A day in UTC, included.")
+    since: Day | None = Field(None, description="A day in UTC, included.")
+    until: Day | None = Field(None, description="A day in UTC, included.")

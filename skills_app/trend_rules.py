@@ -55,15 +55,16 @@ def trend(days: Days, since: date, until: date) -> dict[str, Any]:
         "rate_p_value": likelihood.p_value(rate) if enough and rate is not None else None,
         "volume_trend": likelihood.verdict(volume, "rising", "falling") if enough else "too_little_data",
         "volume_p_value": likelihood.p_value(volume) if enough and volume is not None else None,
-        "anomalies": anomalies(points),
+        "anomalies": anomalies(series(days, since - timedelta(days=PAST_DAYS), until), since),
     }
 
 
-def anomalies(points: Sequence[tuple[date, int, int]]) -> list[dict[str, Any]]:
-    """Days that fall out of line with the skill's own past."""
+def anomalies(points: Sequence[tuple[date, int, int]], since: date) -> list[dict[str, Any]]:
+    """Days of the period that fall out of line with the skill's own past, which may lie before it."""
     found = []
     first = next((place for place, point in enumerate(points) if point[1]), len(points))
-    for place in range(first + LEAST_BEFORE, len(points)):
+    begin = next((place for place, point in enumerate(points) if point[0] >= since), len(points))
+    for place in range(max(first + LEAST_BEFORE, begin), len(points)):
         past = points[max(first, place - PAST_DAYS) : place]
         day, count, done = points[place]
         before, worked = sum(point[1] for point in past), sum(point[2] for point in past)

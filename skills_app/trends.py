@@ -13,14 +13,15 @@ from skills_app.selection import Selection
 
 def analysis(caller: Caller, until: date, days: int, skill_name: str | None) -> dict[str, Any]:
     since = until - timedelta(days=days - 1)
-    by_day = Selection(caller, since=since, until=until, skill_name=skill_name).by_day()
+    # What is usual was learnt before the period as well.
+    learnt = since - timedelta(days=rules.PAST_DAYS)
+    by_day = Selection(caller, since=learnt, until=until, skill_name=skill_name).by_day()
+    used = sorted(skill for skill, cells in by_day.items() if max(cells) >= since)
     known = all_metrics(Selection(caller, skill_name=skill_name))
     return {
         "since": since.isoformat(),
         "until": until.isoformat(),
-        "items": [
-            {"skill_name": skill, **rules.trend(by_day[skill], since, until)} for skill in sorted(by_day)
-        ],
+        "items": [{"skill_name": skill, **rules.trend(by_day[skill], since, until)} for skill in used],
         "never_used": _never_used(caller, {each["skill_name"] for each in known}, skill_name),
         "unused_lately": [
             {"skill_name": each["skill_name"], "last_invoked": each["last_invoked"]}

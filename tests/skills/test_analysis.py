@@ -131,6 +131,35 @@ def test_a_day_out_of_line_with_the_skills_own_past() -> None:
     assert trend_rules.trend(days(*usual, (9, 1)), DAY - timedelta(days=10), DAY)["anomalies"] == []
 
 
+def test_the_usual_is_learnt_before_the_period_and_told_for_its_days_alone() -> None:
+    past = [*[(9, 1)] * 10, (1, 9), *[(9, 1)] * 5, (1, 9)]
+    found = trend_rules.trend(days(*past), DAY - timedelta(days=2), DAY)
+    assert [(each["day"], each["kind"]) for each in found["anomalies"]] == [("2026-05-01", "rate")]
+    assert found["anomalies"][0]["usual"] == pytest.approx(100 * 136 / 160)
+    assert [each["finished"] for each in found["days"]] == [10, 10, 10]
+
+
+def test_a_short_period_knows_what_is_usual(clock: Clock, api: Api) -> None:
+    for _ in range(8):
+        for number in range(6):
+            use(api, "lint", number > 0)
+        use(api, "gone")
+        clock.move(days=1)
+    for _ in range(6):
+        use(api, "lint", False)
+    (item,) = said(api.get("/skills/trends?days=1"))["items"]
+    assert (item["skill_name"], len(item["days"])) == ("lint", 1)
+    assert [(each["kind"], each["value"]) for each in item["anomalies"]] == [("rate", 0.0)]
+
+
+@pytest.mark.parametrize("path", ["trends", "report?kind=trends", "metrics", "invocations", "workflow"])
+def test_a_day_before_all_uses_is_refused(api: Api, path: str) -> None:
+    response = api.get(f"/skills/{path}{'&' if '?' in path else '?'}until=1969-12-31")
+    assert response.status_code == 422
+    assert said(response)["errors"][0]["loc"] == ["query", "until"]
+    assert api.get("/skills/trends?until=1970-01-01&days=366").status_code == 200
+
+
 def test_who_fails_lately() -> None:
     assert trend_rules.failing(days((1, 2)), DAY) == {
         "finished": 3, "completion_rate": pytest.approx(100 / 3), "completion_rate_before": None
