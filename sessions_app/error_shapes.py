@@ -32,7 +32,7 @@ def shape(error: str) -> str:
     return _SPACE.sub(" ", text).strip().casefold()[:LONGEST]
 
 
-_STACK = re.compile(r"Traceback \(most recent call last\)|^\s+at [\w.$<>]+\s?\(", re.MULTILINE)
+_STACK = re.compile(r"Traceback \(most recent call last\)|^[ \t]+at [\w.$<>]+ ?\(", re.MULTILINE)
 _RAISED = re.compile(
     r"^(?:[\w.]+: )?[\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Failure)\b.*$", re.MULTILINE
 )

@@ -12,6 +12,7 @@ A_MESSAGE = 40
 LONGEST = 320
 SHORT = 40
 WRAPPED_AT = 50
+LONGEST_ABBREVIATION = 16
 
 _FENCED = re.compile(r"```[ \t]*([\w+#.-]*)[^\n]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _NOTES = re.compile(r"\[Message Time: [^\]]*\]\s*|\[image: [^\]]*\]\s*")
@@ -166,7 +167,7 @@ def _sentences(line: str) -> Iterator[str]:
     held = ""
     for piece in _END.sub(r"\1\2\n", line).split("\n"):
         held = _joined(held, piece.strip())
-        if not _GOES_ON.search(held):
+        if not _GOES_ON.search(held[-LONGEST_ABBREVIATION:]):
             yield held
             held = ""
     if held:
