@@ -65,14 +65,15 @@ def redo(
     check_newest(session, found)
     agent = Agent.objects.get(pk=caller.agent_id)
     before = of(session).filter(discarded_at__isnull=True, through_seq=found.from_seq - 1).first()
-    material = _material(session, agent, before, found.from_seq - 1, found.through_seq)
+    engine_name = name or agent.consolidation_engine
+    material = _material(session, engine_name, before, found.from_seq - 1, found.through_seq)
     plan = Plan(
         session.pk,
         agent.pk,
         found.from_seq - 1,
         found.through_seq,
         found.trigger,
-        name or agent.consolidation_engine,
+        engine_name,
         visible(session.pk, found.from_seq - 1, found.through_seq).count(),
         material,
         found.pk,
@@ -91,20 +92,20 @@ def planned(session_pk: int, trigger: str) -> Plan | None:
     entries = visible(session.pk, after, through).count()
     if not entries:
         return None
-    material = _material(session, agent, newest(session), after, through)
+    material = _material(session, agent.consolidation_engine, newest(session), after, through)
     return Plan(session.pk, agent.pk, after, through, trigger, agent.consolidation_engine, entries, material)
 
 
 def condensed(plan: Plan) -> Made:
-    """Holds no database connection while an engine works. Raises EngineFailed."""
-    release_connection()
+    """Holds no database connection while a model thinks. Raises EngineFailed."""
+    if plan.engine != EXTRACTIVE:
+        release_connection()
     began = time.monotonic()
     digest = engine(plan.engine).condense(plan.material)
     return Made(digest, time.monotonic() - began)
 
 
 def without_model(plan: Plan, why: str) -> Made:
-    release_connection()
     began = time.monotonic()
     digest = engine(EXTRACTIVE).condense(plan.material)
     return Made(digest, time.monotonic() - began, why[:500])
@@ -206,7 +207,7 @@ def _boundary(session: Session, agent: Agent, trigger: str) -> int | None:
 
 
 def _material(
-    session: Session, agent: Agent, before: Consolidation | None, after: int, through: int
+    session: Session, name: str, before: Consolidation | None, after: int, through: int
 ) -> Material:
     summary = "" if before is None else before.summary
     if before is None and after and session.consolidated_through == after:
@@ -214,10 +215,10 @@ def _material(
         summary = session.summary
     tokens = visible(session.pk, after, through).aggregate(total=Sum("tokens"))["total"] or 0
     return Material(
-        spoken(session.pk, after, through),
+        spoken(session.pk, after, through, slowly=name != EXTRACTIVE),
         tokens,
         through,
         loaded(before.points) if before is not None else from_text(summary, after),
         summary,
-        "\n".join(filter(None, [session.carried, memory.text_of(agent.pk)])),
+        "\n".join(filter(None, [session.carried, memory.text_of(session.agent_id)])),
     )

@@ -31,12 +31,15 @@ def said(session_pk: int, after: int, through: int) -> list[Said]:
     return found
 
 
-def spoken(session_pk: int, after: int, through: int) -> Callable[[], Iterator[Spoken]]:
-    """To be called when it is needed. Between two pages no database connection is held."""
+def spoken(
+    session_pk: int, after: int, through: int, *, slowly: bool = False
+) -> Callable[[], Iterator[Spoken]]:
+    """To be called when it is needed. Whoever reads slowly holds no database connection between two pages."""
 
     def read() -> Iterator[Spoken]:
         for page in _pages(session_pk, after, through, "seq", "kind", "role", "body", "extra"):
-            release_connection()
+            if slowly:
+                release_connection()
             for row in page:
                 if (one := _spoken(*row)) is not None:
                     yield one
