@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -11,7 +11,9 @@ from django.utils import timezone
 from sessions_app.commits import commit
 from sessions_app.models import SearchDuty
 
-CLAIM = timedelta(minutes=5)
+# So long nothing is done after a worker was killed. Two that are at the same work do no harm: what is written
+# last finds that it is no longer wanted.
+CLAIM = timedelta(minutes=1)
 
 
 class NotFree(Exception):
@@ -20,39 +22,45 @@ class NotFree(Exception):
 
 @contextmanager
 def held(name: str, clock: Callable[[], datetime], *, seconds: float) -> Iterator[Callable[[], None]]:
-    """Waits that long for the duty; gives what renews it."""
+    """Waits that long for the duty; gives what renews it, and raises NotFree where somebody took it over."""
     deadline = time.monotonic() + seconds
-    while not _claim(name, clock()):
+    while (until := _claim(name, clock())) is None:
         if time.monotonic() > deadline:
             raise NotFree
         time.sleep(0.2)
+
+    def renew() -> None:
+        nonlocal until
+        before, until = until, clock() + CLAIM
+        if not _move(name, before, until):
+            raise NotFree
+
     try:
-        yield lambda: _renew(name, clock() + CLAIM)
+        yield renew
     finally:
-        _renew(name, None)
+        _move(name, until, None)
 
 
 def work_off(name: str, step: Callable[[datetime], bool], seconds: float) -> int:
     """Steps until there is nothing to do or the time is up; 0 at once where another process is at it."""
     deadline, steps = time.monotonic() + seconds, 0
-    try:
-        with held(name, timezone.now, seconds=0) as renew:
-            while time.monotonic() < deadline and step(timezone.now()):
-                steps += 1
-                renew()
-    except NotFree:
-        return 0
+    with suppress(NotFree), held(name, timezone.now, seconds=0) as renew:
+        while time.monotonic() < deadline and step(timezone.now()):
+            steps += 1
+            renew()
     return steps
 
 
-def _claim(name: str, now: datetime) -> bool:
+def _claim(name: str, now: datetime) -> datetime | None:
+    """Until when it is ours."""
+
     def work() -> bool:
         SearchDuty.objects.get_or_create(name=name)
         free = SearchDuty.objects.filter(Q(until__isnull=True) | Q(until__lt=now), name=name)
         return bool(free.update(until=now + CLAIM))
 
-    return commit(work)
+    return now + CLAIM if commit(work) else None
 
 
-def _renew(name: str, until: datetime | None) -> None:
-    commit(lambda: SearchDuty.objects.filter(name=name).update(until=until))
+def _move(name: str, before: datetime | None, until: datetime | None) -> bool:
+    return bool(commit(lambda: SearchDuty.objects.filter(name=name, until=before).update(until=until)))

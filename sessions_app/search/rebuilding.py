@@ -16,18 +16,28 @@ COLUMNS = ("pk", "session_id", "session__platform", "seq", "kind", "role", "body
 
 
 def rebuild(agent: Agent, clock: Callable[[], datetime], told: Callable[[int, int], object]) -> int:
-    """Under the duty of the index. Tells how many of how many are done; gives the number of messages."""
-    old = list(SearchSegment.objects.filter(agent=agent, live=True).values_list("pk", flat=True))
+    """Under the duty of the index, which `told` renews. Tells how many of how many are done, and gives that."""
     total = Session.objects.filter(agent=agent).aggregate(total=Sum("searched_through"))["total"] or 0
     rows, new, done = _indexed_rows(agent), [], 0
-    while batch := list(islice(rows, indexing.BATCH)):
-        contents = segments.build([indexing.indexed(row) for row in batch])
-        new.append(segments.write(agent.pk, contents, clock()))
-        done += len(batch)
-        told(done, max(total, done))
-    commit(lambda: segments.exchange(old, new))
+    try:
+        while batch := list(islice(rows, indexing.BATCH)):
+            contents = segments.build([indexing.indexed(row) for row in batch])
+            new.append(segments.write(agent.pk, contents, clock()))
+            done += len(batch)
+            told(done, max(total, done))
+        old = commit(lambda: _exchange(agent, new))
+    except BaseException:
+        segments.drop(new)
+        raise
     segments.drop(old)
     return done
+
+
+def _exchange(agent: Agent, new: list[int]) -> list[int]:
+    """Whoever erased a session meanwhile has exchanged segments too; the task takes it out of the new ones."""
+    old = list(SearchSegment.objects.filter(agent=agent, live=True).values_list("pk", flat=True))
+    segments.exchange(old, new)
+    return old
 
 
 def _indexed_rows(agent: Agent) -> Iterator[Pending]:

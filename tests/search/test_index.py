@@ -1,11 +1,13 @@
 """The index: fed in batches, forgets nothing, gives up what is erased, and can be made anew."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+import time_machine
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from sessions_app.commits import commit
@@ -13,6 +15,7 @@ from sessions_app.erasure import empty_messages
 from sessions_app.models import (
     Agent,
     Message,
+    SearchDuty,
     SearchErasure,
     SearchPage,
     SearchSegment,
@@ -20,7 +23,7 @@ from sessions_app.models import (
     Session,
 )
 from sessions_app.search import indexing, segments
-from sessions_app.search.duty import held, work_off
+from sessions_app.search.duty import CLAIM, held, work_off
 from sessions_app.search.indexing import to_merge
 from sessions_app.search.postings import read_page
 from tests.conftest import Api
@@ -172,6 +175,69 @@ def test_the_index_is_made_anew_with_progress(api: Api, stranger: Api) -> None:
     ]
     assert not before & set(SearchSegment.objects.values_list("pk", flat=True))
     assert numbers(searched(api, "database")) == [21, 1, 0]
+
+
+def test_a_session_may_be_erased_while_the_index_is_made_anew(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(api)
+    feed()
+    gone, write = api.open("cli"), segments.write
+
+    def erase_then(*arguments: Any) -> int:
+        number = write(*arguments)
+        monkeypatch.setattr(segments, "write", write)
+        assert api.send("DELETE", f"/sessions/{gone}").status_code == 204
+        return number
+
+    monkeypatch.setattr(segments, "write", erase_then)
+    call_command("rebuild_search", stdout=StringIO())
+    assert numbers(searched(api, "-zzz")) == list(range(22, -1, -2))
+    feed()
+    assert not {b"wsubscript", b"gubs"} & terms()
+    assert SearchSegment.objects.filter(live=False).count() == 0
+
+
+def test_an_index_that_is_not_finished_leaves_nothing_behind(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(api)
+    feed()
+    before = set(SearchSegment.objects.values_list("pk", flat=True))
+    monkeypatch.setattr(indexing, "BATCH", 20)
+
+    def overtaken(*_: Any) -> None:
+        SearchDuty.objects.filter(name="index").update(until=timezone.now() + timedelta(hours=1))
+
+    monkeypatch.setattr("sessions_app.search.indexing.indexed", Overtaken(indexing.indexed, overtaken))
+    with pytest.raises(CommandError, match="took over"):
+        call_command("rebuild_search", stdout=StringIO())
+    assert set(SearchSegment.objects.values_list("pk", flat=True)) == before
+    assert numbers(searched(api, "database")) == [21, 1, 0]
+
+
+class Overtaken:
+    """Does what is given, and at the first time something else before it."""
+
+    def __init__(self, work: Callable[..., Any], first: Callable[..., None]) -> None:
+        self._work = work
+        self._first: list[Callable[..., None]] = [first]
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._first:
+            self._first.pop()()
+        return self._work(*arguments)
+
+
+def test_after_a_kill_the_next_process_waits_no_longer_than_the_claim(api: Api) -> None:
+    record(api)
+    killed = timezone.now()
+    SearchDuty.objects.create(name="index", until=killed + CLAIM)
+    with time_machine.travel(killed + CLAIM - timedelta(seconds=1), tick=False):
+        assert work_off("index", indexing.step, 5) == 0
+    with time_machine.travel(killed + CLAIM + timedelta(seconds=1), tick=False):
+        assert work_off("index", indexing.step, 5) > 0
+    assert (SearchDuty.objects.get(name="index").until, timedelta(minutes=1)) == (None, CLAIM)
 
 
 def test_one_process_at_a_time_feeds_the_index(api: Api) -> None:

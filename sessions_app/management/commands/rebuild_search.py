@@ -11,6 +11,9 @@ from sessions_app.search import indexing
 from sessions_app.search.duty import NotFree, held
 from sessions_app.search.rebuilding import rebuild
 
+# Longer than a worker that was killed keeps the duty.
+WAIT_SECONDS = 90
+
 
 class Command(BaseCommand):
     help = "Make the index for search anew from the record. Searches are answered from the old one meanwhile."
@@ -23,11 +26,11 @@ class Command(BaseCommand):
         if not agents:
             raise CommandError(f"There is no agent {options['agent']}.")
         try:
-            with held("index", timezone.now, seconds=60) as renew:
+            with held("index", timezone.now, seconds=WAIT_SECONDS) as renew:
                 for agent in agents:
                     self._rebuild(agent, renew)
         except NotFree:
-            raise CommandError("The worker has been feeding the index for a minute. Try again.") from None
+            raise CommandError("A worker is feeding the index, or took over. Try again.") from None
         while indexing.step(timezone.now()):
             pass
 
