@@ -16,7 +16,7 @@ COLUMNS = ("pk", "session_id", "session__platform", "seq", "kind", "role", "body
 
 
 def rebuild(agent: Agent, clock: Callable[[], datetime], told: Callable[[int, int], object]) -> int:
-    """Under the duty of the index, which `told` renews. Tells how many of how many are done, and gives that."""
+    """Under the duty of the index, which `told` renews: it hears how many of how many are done."""
     total = Session.objects.filter(agent=agent).aggregate(total=Sum("searched_through"))["total"] or 0
     rows, new, done = _indexed_rows(agent), [], 0
     try:
@@ -34,7 +34,7 @@ def rebuild(agent: Agent, clock: Callable[[], datetime], told: Callable[[int, in
 
 
 def _exchange(agent: Agent, new: list[int]) -> list[int]:
-    """Whoever erased a session meanwhile has exchanged segments too; the task takes it out of the new ones."""
+    """Whoever erased a session meanwhile exchanged segments too; the task takes it out of the new ones."""
     old = list(SearchSegment.objects.filter(agent=agent, live=True).values_list("pk", flat=True))
     segments.exchange(old, new)
     return old
