@@ -186,6 +186,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "retry_on_timeout": True,
 }
 CELERY_RESULT_BACKEND = None
+# Nothing is kept, so nothing has to be cleaned up: the scheduler would make a row for it.
+CELERY_RESULT_EXPIRES = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "daybook"
 CELERY_TASK_ACKS_LATE = True

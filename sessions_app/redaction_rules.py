@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 import re2
 
+# How an operator may name a pattern.
+PATTERN_NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,39}$")
+
 # Where a word begins: `risk-…` is not `sk-…`.
 _AT = r"(?<![A-Za-z0-9])"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from sessions_app.redaction_rules import LONGEST_PATTERN, MOST_PATTERNS
+from sessions_app.redaction_rules import LONGEST_PATTERN, MOST_PATTERNS, PATTERN_NAME
 from sessions_app.schemas import Asked, Given, ListQuery
 
 ExportFormat = Literal["nanobot", "hermes", "openai", "anthropic", "markdown", "daybook"]
@@ -41,7 +41,7 @@ class AgentExportQuery(ExportQuery):
 
 
 class Pattern(Given):
-    name: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    name: Annotated[StrictStr, Field(pattern=PATTERN_NAME.pattern)]
     pattern: Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_PATTERN)]
 
 

@@ -62,11 +62,11 @@ def transitions_svg(transitions: Sequence[Data], most: int = 30) -> str:
     """Phases on a circle; an arrow is the thicker the more often that way was taken."""
     shown = list(transitions)[:most]
     phases = sorted({each[end] for each in shown for end in ("from_phase", "to_phase")})
-    size, radius = 520, 180
+    width, height, radius = 560, 440, 150
     places = {
         phase: (
-            size / 2 + radius * math.sin(2 * math.pi * number / len(phases)),
-            size / 2 - radius * math.cos(2 * math.pi * number / len(phases)),
+            width / 2 + radius * math.sin(2 * math.pi * number / len(phases)),
+            height / 2 - radius * math.cos(2 * math.pi * number / len(phases)),
         )
         for number, phase in enumerate(phases)
     }
@@ -76,8 +76,17 @@ def transitions_svg(transitions: Sequence[Data], most: int = 30) -> str:
         parts.append(
             f'<g><circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="22"/><title>{_safe(phase)}</title></g>'
         )
-        parts.append(_text(x, y + 38, phase, anchor="middle", most=16))
-    return _svg((size, size), "Transitions between workflow phases", parts)
+        parts.append(_name(phase, (x, y), width / 2, height / 2))
+    return _svg((width, height), "Transitions between workflow phases", parts)
+
+
+def _name(phase: str, place: tuple[float, float], middle: float, centre: float) -> str:
+    """Outside of the circle, where no arrow goes."""
+    x, y = place
+    anchor = "middle" if abs(x - middle) < 1 else "start" if x > middle else "end"
+    if anchor == "middle":
+        return _text(x, y + (40 if y > centre else -30), phase, anchor=anchor, most=16)
+    return _text(x + (28 if x > middle else -28), y + 4, phase, anchor=anchor, most=16)
 
 
 def _arrow(each: Data, places: Mapping[str, tuple[float, float]], widest: int) -> str:

@@ -32,21 +32,49 @@ class Chart:
     empty: bool
 
 
-def bars(values: Sequence[Bar], title: str, *, labelled: int = 6) -> Chart:
+def bars(values: Sequence[Bar], title: str, *, labelled: int = 6, marked: str = "errors") -> Chart:
+    """`marked` says what the marked part of a bar is."""
     top = nice(max((bar.value for bar in values), default=0))
     slot = WIDTH / max(len(values), 1)
-    drawn = "".join(_bar(bar, index * slot, slot, top) for index, bar in enumerate(values))
-    grid = "".join(
-        f'<line class="db-grid" x1="0" x2="{WIDTH:g}" y1="{y:g}" y2="{y:g}"/>' for y in (0.5, HEIGHT / 2)
-    )
+    drawn = "".join(_bar(bar, index * slot, slot, top, marked) for index, bar in enumerate(values))
     # What may be pressed is no part of a picture.
     role = "group" if any(bar.link for bar in values) else "img"
     return Chart(
-        _svg(grid + drawn, f"{title}. {_told(values)}", role),
+        _svg(_grid() + drawn, f"{title}. {_told(values)}", role),
         short(top),
         short(top / 2),
         _some([bar.label for bar in values], labelled),
         not any(bar.value for bar in values),
+    )
+
+
+def rates(values: Sequence[tuple[str, float | None]], title: str, *, labelled: int = 6) -> Chart:
+    """Of a hundred, by label: a point where there is a value, a line where two stand side by side."""
+    slot = WIDTH / max(len(values), 1)
+    drawn, before = "", None
+    for index, (label, rate) in enumerate(values):
+        if rate is None:
+            before = None
+            continue
+        x, y = (index + 0.5) * slot, 4 + (HEIGHT - 8) * (1 - rate / 100)
+        if before is not None:
+            drawn += f'<polyline class="db-line" points="{before} {x:.1f},{y:.1f}"/>'
+        before = f"{x:.1f},{y:.1f}"
+        # A line without length and with round ends stays round however the drawing is stretched.
+        drawn += (
+            f'<g><path class="db-point" d="M{x:.1f},{y:.1f}h.01"/>'
+            f'<rect class="db-hit" x="{index * slot:.2f}" y="0" width="{slot:.2f}" height="{HEIGHT:g}"/>'
+            f"<title>{escape(label)}: {rate:.0f} %</title></g>"
+        )
+    known = [rate for _, rate in values if rate is not None]
+    told = f"From {min(known):.0f} to {max(known):.0f} %." if known else "Nothing yet."
+    labels = _some([label for label, _ in values], labelled)
+    return Chart(_svg(_grid() + drawn, f"{title}. {told}"), "100 %", "50 %", labels, not known)
+
+
+def _grid() -> str:
+    return "".join(
+        f'<line class="db-grid" x1="0" x2="{WIDTH:g}" y1="{y:g}" y2="{y:g}"/>' for y in (0.5, HEIGHT / 2)
     )
 
 
@@ -92,10 +120,10 @@ def size(number: float) -> str:
     return f"{number:.1f} TB"
 
 
-def _bar(bar: Bar, x: float, slot: float, top: float) -> str:
+def _bar(bar: Bar, x: float, slot: float, top: float, word: str) -> str:
     height = bar.value / top * (HEIGHT - 2)
     marked = bar.marked / top * (HEIGHT - 2)
-    said = f"{escape(bar.label)}: {bar.value:g}" + (f", {bar.marked:g} of them errors" if bar.marked else "")
+    said = f"{escape(bar.label)}: {bar.value:g}" + (f", {bar.marked:g} of them {word}" if bar.marked else "")
     place = f'x="{x + slot * GAP / 2:.2f}" width="{slot * (1 - GAP):.2f}"'
     parts = _rect("db-bar", place, height - marked, HEIGHT)
     parts += _rect("db-bar db-marked", place, marked, HEIGHT - height + marked)

@@ -24,6 +24,8 @@ GROUPS: dict[str, tuple[Entry, ...]] = {
         ("Memory", "neurology", "sessions_app_memoryrevision_changelist", "sessions_app.view_memoryrevision"),
         ("Consolidations", "compress", "sessions_app_consolidation_changelist",
          "sessions_app.view_consolidation"),
+        ("To be condensed", "hourglass", "sessions_app_consolidationjob_changelist",
+         "sessions_app.view_consolidationjob"),
     ),
     "Traffic": (
         ("Deliveries", "outbox", "gateway_app_delivery_changelist", "gateway_app.view_delivery"),
@@ -36,7 +38,16 @@ GROUPS: dict[str, tuple[Entry, ...]] = {
         ("Schedules", "schedule", "django_celery_beat_periodictask_changelist",
          "django_celery_beat.view_periodictask"),
         ("Jobs", "pending_actions", "sessions_app_operatorjob_changelist", "sessions_app.view_operatorjob"),
+        ("Runs", "sprint", "sessions_app_run_changelist", "sessions_app.view_run"),
         ("Log", "history", "admin_logentry_changelist", "admin.view_logentry"),
+    ),
+    "Data": (
+        ("Imports", "upload_file", "sessions_app_import_changelist", "sessions_app.view_import"),
+        ("Retention", "auto_delete", "sessions_app_retentionrule_changelist",
+         "sessions_app.view_retentionrule"),
+        ("Erasures", "person_remove", "gateway_app_personerasure_changelist",
+         "gateway_app.view_personerasure"),
+        ("Deleted", "delete_history", "sessions_app_deletion_changelist", "sessions_app.view_deletion"),
     ),
     "Access": (
         ("API keys", "key", "gateway_app_apikey_changelist", "gateway_app.view_apikey"),

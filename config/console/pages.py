@@ -13,12 +13,13 @@ Route = tuple[str, Callable[..., HttpResponseBase], str]
 
 def routes() -> list[Route]:
     # What they import registers tables at the site, which imports this module.
-    from config.console import searching, skills
+    from config.console import searching, skill_page, skills
 
     return [
         # The theme has a page `search/` of its own.
         ("find/", searching.view, "console_search"),
         ("skills/", skills.view, "console_skills"),
+        ("skills/one/", skill_page.view, "console_skill"),
     ]
 
 

@@ -1,14 +1,18 @@
-"""Schedules: when each ran last and runs next, run now, on and off. Who may only look runs nothing."""
+"""Schedules: when each ran last, how it went, when it runs next; run now, on and off."""
 
 import json
-from datetime import datetime
 from typing import Any
 
 from celery import current_app
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django_celery_beat.admin import PeriodicTaskForm
 from django_celery_beat.models import (
     ClockedSchedule,
@@ -21,34 +25,61 @@ from django_celery_beat.models import (
 from kombu.exceptions import OperationalError
 
 from config import broker
-from config.schedules import next_run
+from config.console.health import age
+from config.schedules import SCHEDULE, next_run
+from sessions_app.admin.cells import BAD, GOOD, NONE, lasted, spaced, tag, two_lines, when
 from sessions_app.admin.lists import ModelAdmin
 from sessions_app.models import ScheduleState
 
 for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
     admin.site.unregister(model)
 
+# What tasks answer that had nothing to do.
+NOTHING = {"", "0", "None"}
+
 
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(ModelAdmin):
     form = PeriodicTaskForm
-    list_display = ("name", "enabled", "how_often", "last_run", "next_run_at", "result", "seconds")
+    list_display = ("named", "stands", "how_often", "last_run", "result", "took", "next_run_at", "run")
     list_filter = ("enabled",)
     list_select_related = ("interval", "crontab", "solar", "clocked")
     search_fields = ("name", "task")
-    readonly_fields = ("last_run_at", "total_run_count", "last_run", "next_run_at", "result", "seconds")
+    search_help_text = "A part of a name or of a task."
+    readonly_fields = ("last_run", "next_run_at", "result", "took", "runs")
     actions = ("run_now", "switch_on", "switch_off")
+    ordering = ("name",)
+    change_form_before_template = "console/run_schedule.html"
     fieldsets = (
-        (None, {"fields": ("name", "regtask", "task", "enabled", "description")}),
-        ("When", {"fields": ("interval", "crontab", "clocked", "start_time", "one_off", "next_run_at")}),
-        ("How it went", {"fields": ("last_run", "result", "seconds", "total_run_count")}),
-        ("With", {"fields": ("args", "kwargs", "expires", "expire_seconds", "queue", "priority")}),
-    )
+        (None, {"fields": ("name", "enabled", "description")}),
+        ("How it went", {"fields": ("last_run", "result", "took", "runs", "next_run_at")}),
+        ("When", {"fields": ("interval", "crontab", "clocked", "start_time", "one_off")}),
+        ("What is run", {
+            "classes": ("collapse",),
+            "fields": ("regtask", "task", "args", "kwargs", "expires", "expire_seconds", "queue", "priority"),
+        }),
+    )  # fmt: skip
+
+    def get_urls(self) -> list[URLPattern]:
+        run = self.admin_site.admin_view(self.run_view)
+        return [path("<int:pk>/run/", run, name="console_run_schedule"), *super().get_urls()]
+
+    def run_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if request.method != "POST" or not self.has_change_permission(request):
+            raise PermissionDenied
+        row = PeriodicTask.objects.filter(pk=pk).first()
+        if row is None:
+            raise Http404
+        self._all_now(request, [row])
+        return redirect("admin:django_celery_beat_periodictask_changelist")
 
     @admin.action(description="Run selected schedules now", permissions=["change"])
     def run_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._all_now(request, queryset)
+
+    def _all_now(self, request: HttpRequest, rows: Any) -> None:
         current_app.loader.import_default_modules()
-        for row in queryset:
+        for row in rows:
             self._run(request, row)
 
     def _run(self, request: HttpRequest, row: Any) -> None:
@@ -57,7 +88,8 @@ class PeriodicTaskAdmin(ModelAdmin):
             self.message_user(request, f"{row.name}: there is no task {row.task}.", messages.ERROR)
             return
         try:
-            current_app.send_task(row.task, **_given(row))
+            # Under the name of its schedule, so that how it went is noted like any other run.
+            current_app.send_task(row.task, headers={SCHEDULE: row.name}, **_given(row))
         except (broker.Unavailable, OperationalError):
             self.message_user(request, f"{row.name}: the broker does not answer.", messages.ERROR)
             return
@@ -79,35 +111,68 @@ class PeriodicTaskAdmin(ModelAdmin):
         PeriodicTasks.update_changed()
         self.message_user(request, f"They are {'on' if on else 'off'}.")
 
+    @admin.display(description="schedule")
+    def named(self, row: Any) -> SafeString:
+        return two_lines(row.name, row.description or row.task)
+
+    @admin.display(description="state")
+    def stands(self, row: Any) -> SafeString:
+        return tag("on", GOOD) if row.enabled else tag("off")
+
     @admin.display(description="how often")
     def how_often(self, row: Any) -> str:
-        return str(row.interval or row.crontab or row.clocked or row.solar or "never")
+        if row.crontab:
+            return str(row.crontab.human_readable)
+        return str(row.interval or row.clocked or row.solar or "never")
 
     @admin.display(description="next run")
-    def next_run_at(self, row: Any) -> datetime | str | None:
-        return next_run(row, timezone.now()) if row.enabled else "off"
+    def next_run_at(self, row: Any) -> SafeString | str:
+        now = timezone.now()
+        due = next_run(row, now) if row.enabled else None
+        if due is None:
+            return "off"
+        return two_lines(when(due), "now" if due <= now else f"in {age(now, due)}")
 
     @admin.display(description="last run")
-    def last_run(self, row: Any) -> datetime | None:
-        state = self._state(row)
-        return None if state is None else state.started_at
-
-    @admin.display(description="result")
-    def result(self, row: Any) -> str:
+    def last_run(self, row: Any) -> SafeString | str:
         state = self._state(row)
         if state is None:
             return "not run yet"
-        told = state.result or ("done" if state.succeeded else "")
-        return told if state.succeeded else f"failed: {told}"
+        return two_lines(when(state.started_at), f"{age(state.started_at, timezone.now())} ago")
 
-    @admin.display(description="seconds")
-    def seconds(self, row: Any) -> float | None:
+    @admin.display(description="result")
+    def result(self, row: Any) -> SafeString | str:
         state = self._state(row)
-        return None if state is None else state.seconds
+        if state is None:
+            return NONE
+        if not state.succeeded:
+            return format_html("{} {}", tag("failed", BAD), state.result)
+        return "nothing to do" if state.result in NOTHING else state.result
+
+    @admin.display(description="took")
+    def took(self, row: Any) -> str:
+        state = self._state(row)
+        return NONE if state is None else lasted(state.seconds)
+
+    @admin.display(description="runs")
+    def runs(self, row: Any) -> str:
+        state = self._state(row)
+        return "0" if state is None else f"{spaced(state.runs)}, {spaced(state.failures)} of them failed"
+
+    @admin.display(description="")
+    def run(self, row: Any) -> SafeString | str:
+        """Sends the list's own form to another address, with its token."""
+        if not self._may_run:
+            return ""
+        return format_html(
+            '<button class="db-button db-small" formaction="{}" aria-label="Run “{}” now">Run now</button>',
+            reverse("admin:console_run_schedule", args=[row.pk]), row.name,
+        )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A handful of rows, asked for once for the whole page.
         self._states = {state.name: state for state in ScheduleState.objects.all()}
+        self._may_run = self.has_change_permission(request)
         found: QuerySet[Any] = super().get_queryset(request)
         return found
 

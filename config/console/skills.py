@@ -13,71 +13,85 @@ from django.utils.safestring import SafeString, mark_safe
 from gateway_app.admin.acting import acting_for
 from sessions_app.access import Caller
 from sessions_app.models import Agent
+from sessions_app.redaction import displayed
 from skills_app import metrics, pictures, recommending, trends, workflow
 from skills_app.models import SkillRollup
 from skills_app.recommending import Question
 from skills_app.selection import Selection
+from skills_app.workflow_rules import BUCKETS
 
 DAYS = 30
 MOST_SKILLS = 100
 MOST_PHASES = 12
+MOST_TRANSITIONS = 10
 MOST_QUERY = 2_000
 AGENTS = 50
+NOTED = 8
 
 
 def view(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm("skills_app.view_skillrollup"):
         raise PermissionDenied
     agents = list(Agent.objects.order_by("name")[:AGENTS])
-    agent = _chosen(agents, request.GET.get("agent", ""))
+    agent = chosen_agent(request.GET.get("agent", ""))
     context = {**site.each_context(request), "title": "Skills", "agents": agents, "agent": agent}
     if agent is not None:
-        now = timezone.now()
-        context |= found(acting_for(agent, now), request.GET, now)
+        context |= found(agent, request.GET, timezone.now())
     return TemplateResponse(request, "console/skills.html", context)
 
 
-def _chosen(agents: list[Agent], given: str) -> Agent | None:
+def chosen_agent(given: str) -> Agent | None:
     """By default the first that has used any."""
-    asked = next((agent for agent in agents if str(agent.pk) == given), None)
-    if asked is not None:
-        return asked
+    if given.isascii() and given.isdigit() and len(given) < 19:
+        asked = Agent.objects.filter(pk=int(given)).first()
+        if asked is not None:
+            return asked
+    agents = list(Agent.objects.order_by("name")[:AGENTS])
     busy = set(SkillRollup.objects.values_list("agent_id", flat=True).distinct())
     return next((agent for agent in agents if agent.pk in busy), agents[0] if agents else None)
 
 
-def found(caller: Caller, given: Any, now: datetime) -> dict[str, Any]:
-    skill, query = given.get("skill", "").replace("\0", ""), given.get("query", "").strip()[:MOST_QUERY]
+def found(agent: Agent, given: Any, now: datetime) -> dict[str, Any]:
+    caller = acting_for(agent, now)
     selection = Selection(caller)
     listed, together = metrics.counted(selection)
-    course = {each["skill_name"]: each for each in _trends(caller, now)["items"]}
+    told = trends.analysis(caller, now.date(), DAYS, None)
+    course = {each["skill_name"]: each for each in told["items"]}
     analysis = workflow.analysis(selection)
     return {
+        "days": DAYS,
         "summary": metrics.summary_of(listed, together),
         "skills": [_row(each, course.get(each["skill_name"])) for each in listed[:MOST_SKILLS]],
         "left_out": max(0, len(listed) - MOST_SKILLS),
-        "skill": _one(listed, course, skill),
         "heatmap": _heatmap(analysis["heatmap"]),
-        "transitions": drawn(pictures.transitions_svg(analysis["transitions"]))
+        "buckets": [(f"l{low}", words.replace("-", " to ")) for low, words in BUCKETS],
+        "picture": drawn(pictures.transitions_svg(analysis["transitions"]))
         if analysis["transitions"]
         else "",
+        "transitions": analysis["transitions"][:MOST_TRANSITIONS],
         "bottlenecks": [
-            {**each, "percent": round(100 * each["abandonment_rate"])} for each in analysis["bottlenecks"][:8]
+            {**each, "percent": 100 * each["abandonment_rate"]} for each in analysis["bottlenecks"][:NOTED]
         ],
-        "query": query,
-        **_recommended(caller, query),
+        "best": analysis["recommendations"],
+        "failing": told["failing_lately"][:NOTED],
+        "unused": told["unused_lately"][:NOTED],
+        "never_used": told["never_used"][:NOTED],
+        **_tried(agent, caller, given, analysis["heatmap"]["phases"]),
     }
 
 
-def _recommended(caller: Caller, query: str) -> dict[str, Any]:
+def _tried(agent: Agent, caller: Caller, given: Any, phases: list[str]) -> dict[str, Any]:
+    query, phase = given.get("query", "").strip()[:MOST_QUERY], given.get("phase", "")
+    phase = phase if phase in phases else ""
+    asked = {"query": query, "phase": phase, "phases": phases}
     if not query:
-        return {}
-    answer = recommending.recommend(caller, Question(query))
-    return {"recommended": answer["items"], "recommended_note": answer["note"], "tried": True}
-
-
-def _trends(caller: Caller, now: datetime) -> dict[str, Any]:
-    return trends.analysis(caller, now.date(), DAYS, None)
+        return asked
+    answer, shown = recommending.recommend(caller, Question(query, workflow_phase=phase)), displayed(agent)
+    items = [
+        {**item, "user_query": shown(item["user_query"]), "of_hundred": 100 * item["score"]}
+        for item in answer["items"]
+    ]
+    return {**asked, "tried": True, "recommended": items, "recommended_note": answer["note"]}
 
 
 def _row(each: dict[str, Any], course: dict[str, Any] | None) -> dict[str, Any]:
@@ -85,19 +99,11 @@ def _row(each: dict[str, Any], course: dict[str, Any] | None) -> dict[str, Any]:
     name = f"Uses a day in the last {DAYS} days, at most {max(days, default=0)}"
     return {
         **each,
+        "lately": sum(days),
         "spark": drawn(pictures.sparkline_svg(days, name)) if days else "",
-        "trend": "" if course is None else course["rate_trend"],
+        "rate_trend": "" if course is None else course["rate_trend"],
+        "volume_trend": "" if course is None else course["volume_trend"],
     }
-
-
-def _one(
-    listed: list[dict[str, Any]], course: dict[str, dict[str, Any]], skill: str
-) -> dict[str, Any] | None:
-    each = next((each for each in listed if each["skill_name"] == skill), None)
-    if each is None:
-        return None
-    trend = course.get(skill)
-    return {**each, "picture": "" if trend is None else drawn(pictures.trend_svg(trend))}
 
 
 def _heatmap(whole: dict[str, Any]) -> SafeString | str:

@@ -1,6 +1,9 @@
 """Small words for the console's templates."""
 
+from datetime import datetime
+
 from django import template
+from django.template.defaultfilters import date
 
 from sessions_app.admin import cells
 from sessions_app.admin.transcript import Entry
@@ -40,6 +43,12 @@ def brief(text: str) -> str:
     """Arguments on one line."""
     line = " ".join(text.split())
     return line if len(line) <= BRIEF else line[: BRIEF - 1] + "…"
+
+
+@register.filter
+def moment(text: str | None) -> str:
+    """A time as the API tells it, for people."""
+    return "" if text is None else date(datetime.fromisoformat(text), "j M Y, H:i")
 
 
 register.filter("spaced", cells.spaced)

@@ -7,33 +7,50 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
 from gateway_app import platforms
 from gateway_app.admin.acting import OfAgent, Refusing, acting_for, as_form_error
 from gateway_app.admin.secrets_once import shown_once
 from gateway_app.models import Platform
+from sessions_app.admin.cells import GOOD, NONE, WARN, tag, two_lines, when
 from sessions_app.problems import Invalid
 
 MADE = "made_secret"
+DM_SCOPES = (
+    ("chat", "each chat has a session of its own"), ("owner", "all of them share one: a bot with one owner"),
+)  # fmt: skip
+GROUP_SCOPES = (
+    ("chat", "everybody in a room shares its session"), ("user", "each person in a room has their own"),
+)  # fmt: skip
 VALUES = (
     "enabled", "home_chat_id", "home_name", "home_thread_id", "webhook_url", "dm_scope", "group_scope",
 )  # fmt: skip
-# Whoever knows the whole address may post to it: those who only look see where it leads.
-SHOWN = {"webhook_url": "webhook_host"}
 
 
 class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     rotate_secret = forms.BooleanField(
-        required=False, label="Make a new secret", help_text="The old one signs nothing from then on."
+        required=False, label="Make a new secret", help_text="The old one signs nothing from then on.",
+        widget=UnfoldBooleanSwitchWidget,
+    )  # fmt: skip
+    dm_scope = forms.ChoiceField(
+        choices=DM_SCOPES, initial="chat", label="Direct messages", widget=UnfoldAdminSelectWidget
+    )
+    group_scope = forms.ChoiceField(
+        choices=GROUP_SCOPES, initial="chat", label="Rooms", widget=UnfoldAdminSelectWidget
     )
 
     class Meta:
+        labels: ClassVar = {
+            "home_chat_id": "Id of the chat", "home_name": "Its name", "home_thread_id": "Id of the thread",
+            "webhook_url": "Webhook",
+        }  # fmt: skip
         help_texts: ClassVar = {
-            "platform": "As it is called in sources: lower-case letters, digits, dots, underscores, hyphens.",
-            "home_chat_id": "Where a delivery to the platform alone leads.",
-            "webhook_url": "Where deliveries are posted to. Without one the platform is not connected.",
-            "dm_scope": "chat: each direct chat has a session of its own. owner: all of them share one.",
-            "group_scope": "chat: a room shares a session. user: everybody in it has one, except in threads.",
+            "platform": "A short name in small letters, such as telegram. It stands in keys of sessions.",
+            "enabled": "Switched off, nothing is delivered to it.",
+            "home_chat_id": "Where deliveries to the platform go that name no chat.",
+            "webhook_url": "Deliveries are posted to it, signed with a secret that is shown once.",
         }
 
     def clean_platform(self) -> str:
@@ -63,21 +80,30 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(Platform)
 class PlatformAdmin(OfAgent, Refusing):
     form = PlatformForm
-    list_display = (
-        "platform", "agent", "connected", "enabled", "home_name", "home_chat_id", "dm_scope", "group_scope",
-    )  # fmt: skip
+    list_display = ("platform", "of_agent", "stands", "webhook_host", "home", "sharing", "changed")
+    empty_says = (
+        "No platform is connected. A connection tells where deliveries go and how chats become sessions."
+    )
     list_select_related = ("agent",)
     list_filter = ("enabled", "agent")
     search_fields = ("platform",)
     actions = ("rotate",)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        given = ("agent", "platform", *VALUES)
-        if not self.has_change_permission(request, obj):
-            return (*(SHOWN.get(name, name) for name in given), "created_at", "updated_at")
-        return given if obj is None else (*given, "rotate_secret", "created_at", "updated_at")
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        may_change = obj is None or self.has_change_permission(request, obj)
+        webhook = ("webhook_url",) if may_change else ("webhook_host",)
+        rotate = ("rotate_secret",) if may_change and obj is not None else ()
+        times = [] if obj is None else [("Times", {"fields": ("created_at", "updated_at")})]
+        return [
+            (None, {"fields": ("agent", "platform", "enabled")}),
+            ("Deliveries", {"fields": (*webhook, *rotate)}),
+            ("Home channel", {"fields": ("home_chat_id", "home_name", "home_thread_id")}),
+            ("How chats become sessions", {"fields": ("dm_scope", "group_scope")}),
+            *times,
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Whoever knows the whole address of a webhook may post to it: those who only look see its host."""
         return [] if obj is None else ["agent", "platform", "webhook_host", "created_at", "updated_at"]
 
     def save_model(self, request: HttpRequest, obj: Platform, form: Any, change: bool) -> None:
@@ -120,9 +146,32 @@ class PlatformAdmin(OfAgent, Refusing):
     def webhook_host(self, connection: Platform) -> str:
         return platforms.host_of(connection.webhook_url)
 
-    @admin.display(boolean=True)
-    def connected(self, connection: Platform) -> bool:
-        return platforms.is_connected(connection)
+    @admin.display(description="agent")
+    def of_agent(self, connection: Platform) -> str:
+        return connection.agent.name
+
+    @admin.display(description="state")
+    def stands(self, connection: Platform) -> SafeString:
+        if platforms.is_connected(connection):
+            return tag("connected", GOOD)
+        return tag("no webhook", WARN) if connection.enabled else tag("off")
+
+    @admin.display(description="home channel")
+    def home(self, connection: Platform) -> SafeString | str:
+        if not connection.home_chat_id:
+            return NONE
+        return two_lines(connection.home_name or connection.home_chat_id, connection.home_chat_id)
+
+    @admin.display(description="sessions")
+    def sharing(self, connection: Platform) -> SafeString:
+        return two_lines(
+            f"direct: {dict(DM_SCOPES)[connection.dm_scope]}",
+            f"rooms: {dict(GROUP_SCOPES)[connection.group_scope]}",
+        )
+
+    @admin.display(description="changed")
+    def changed(self, connection: Platform) -> SafeString | str:
+        return when(connection.updated_at)
 
 
 def _page(request: HttpRequest, secrets: list[tuple[str, str]]) -> HttpResponse:

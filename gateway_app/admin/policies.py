@@ -7,14 +7,24 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from gateway_app import policies
 from gateway_app.admin.acting import OfAgent, Refusing, acting_for
 from gateway_app.models import ResetPolicy
 from gateway_app.sources import CHAT_TYPES, BadSource, platform_slug
+from sessions_app.admin.cells import two_lines
 from sessions_app.models import Agent
 
 ANY = ("", "any")
+MODES = (
+    ("both", "when it was idle for long, or each day at an hour"),
+    ("all", "when it was idle for long and the hour has passed"),
+    ("idle", "when it was idle for long"),
+    ("daily", "each day at an hour"),
+    ("none", "only when somebody asks for it"),
+)
 
 
 @cache
@@ -24,23 +34,23 @@ def zones() -> list[tuple[str, str]]:
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     chat_type = forms.ChoiceField(
-        required=False,
-        choices=[ANY, *((name, name) for name in CHAT_TYPES)],
-        help_text="A policy for a platform and a chat type goes before one for the platform, that before one "
-        "for the chat type, and that before the agent's. The first of them applies whole.",
+        required=False, choices=[ANY, *((name, name) for name in CHAT_TYPES)], widget=UnfoldAdminSelectWidget
+    )
+    mode = forms.ChoiceField(
+        choices=MODES, initial="both", widget=UnfoldAdminSelectWidget, label="A session ends"
     )
     timezone = forms.ChoiceField(
-        required=False,
-        choices=lambda: [("", "the agent's"), *zones()],
-        help_text="Whose clock shows the hour.",
-    )
+        required=False, choices=lambda: [("", "the agent's"), *zones()], label="Time zone",
+        widget=UnfoldAdminSelectWidget,
+    )  # fmt: skip
 
     class Meta:
+        labels: ClassVar = {"idle_minutes": "Minutes without a word", "at_hour": "Hour of the day"}
         help_texts: ClassVar = {
-            "platform": "As it is called in sources. Empty: any.",
-            "mode": "idle: after so long without a word of the user. daily: when the hour has come since. "
-            "both: either is enough. all: only when both hold. none: never.",
-            "at_hour": "0 to 23, by the local clock.",
+            "platform": "Such as telegram; empty for any. The most specific policy wins whole: platform and "
+            "chat type together, then the platform, then the chat type, then the one for any.",
+            "idle_minutes": "1440 is a day. What counts is what the user does.",
+            "at_hour": "0 to 23, in the time zone below.",
         }
 
     def clean_platform(self) -> str:
@@ -54,7 +64,12 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(ResetPolicy)
 class ResetPolicyAdmin(OfAgent, Refusing):
     form = PolicyForm
-    list_display = ("__str__", "agent", "mode", "idle_minutes", "at_hour", "timezone")
+    list_display = ("named", "of_agent", "ends")
+    empty_says = "Sessions end by the default: after a day without a word, or at four in the morning."
+    fieldsets = (
+        ("Which sessions", {"fields": ("agent", "platform", "chat_type")}),
+        ("When they end", {"fields": ("mode", "idle_minutes", "at_hour", "timezone")}),
+    )
     list_select_related = ("agent",)
     list_filter = ("agent", "mode")
     search_fields = ("platform__exact",)
@@ -74,3 +89,18 @@ class ResetPolicyAdmin(OfAgent, Refusing):
         agents = Agent.objects.in_bulk(queryset.values_list("agent_id", flat=True))
         for agent_id, pk in queryset.order_by("agent_id", "pk").values_list("agent_id", "pk"):
             policies.remove(acting_for(agents[agent_id]), str(pk))
+
+    @admin.display(description="sessions of")
+    def named(self, policy: ResetPolicy) -> SafeString:
+        return two_lines(policy.platform or "any platform", policy.chat_type or "any chat type")
+
+    @admin.display(description="agent")
+    def of_agent(self, policy: ResetPolicy) -> str:
+        return policy.agent.name
+
+    @admin.display(description="they end")
+    def ends(self, policy: ResetPolicy) -> SafeString:
+        idle = f"{policy.idle_minutes} minutes without a word"
+        hour = f"{policy.at_hour:02}:00 {policy.timezone or policy.agent.timezone}"
+        told = {"idle": idle, "daily": hour, "both": f"{idle}, or {hour}", "all": f"{idle}, and {hour}"}
+        return two_lines(dict(MODES)[policy.mode], told.get(policy.mode, ""))

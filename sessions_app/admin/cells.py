@@ -10,6 +10,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 GOOD, BAD, WARN = "db-good", "db-bad", "db-warn"
+# up to so many seconds, in which unit, of how many seconds, with how many places
+SPANS = ((60, "s", 1, 1), (120, "s", 1, 0), (5_400, "min", 60, 0), (172_800, "h", 3_600, 1))
 NONE = "\N{EN DASH}"
 
 
@@ -42,11 +44,12 @@ def spaced(number: int) -> str:
 
 
 def lasted(seconds: float | None) -> str:
-    """A duration in words: 320 ms, 4.2 s, 12 min, 3 h."""
+    """A duration in words: 320 ms, 4.2 s, 75 s, 12 min, 3.5 h, 7.1 d."""
     if seconds is None:
         return NONE
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    for most, unit, size, places in SPANS:
+        if seconds < most:
+            return f"{seconds / size:.{places}f} {unit}"
+    return f"{seconds / 86_400:.1f} d"

@@ -21,6 +21,7 @@ from .attacks import ATTACKS, faults
 from .conftest import Member
 
 SEARCH, SKILLS, SESSIONS = "/admin/find/", "/admin/skills/", "/admin/sessions_app/session/"
+ONE_SKILL = "/admin/skills/one/"
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_whatever_is_asked_the_search_page_answers(member: Member, api: Api, giv
     assert member("viewer").get(SEARCH, given).status_code == 200
 
 
-@pytest.mark.parametrize("address", [SEARCH, SKILLS])
+@pytest.mark.parametrize("address", [SEARCH, SKILLS, ONE_SKILL])
 def test_pages_are_for_those_who_may_look(db: None, address: str) -> None:
     client = Client()
     assert client.get(address).status_code == 302
@@ -133,13 +134,13 @@ def test_an_operator_has_a_report_written_and_is_led_to_it(member: Member, talks
     assert LogEntry.objects.get().change_message == "Wrote a report over 3 entries."
 
 
-def used(agent: Agent, skill: str, *states: str) -> None:
+def used(agent: Agent, skill: str, *states: str, phase: str = "plan") -> None:
     now = timezone.now()
     uses = []
     for number, state in enumerate(states, 1):
         at = now - timedelta(minutes=number)
         uses.append(Use(
-            skill, at, workflow_phase="plan", user_query="book a table", state=state, finished_at=at,
+            skill, at, workflow_phase=phase, user_query="book a table", state=state, finished_at=at,
             duration_us=2_000_000, import_key=import_key_of(skill, at, ""),
         ))  # fmt: skip
     bring_in(acting_for(agent, now), uses)
@@ -149,14 +150,45 @@ def test_skills_have_rates_pictures_and_recommendations(member: Member, api: Api
     agent, viewer = Agent.objects.get(name="main"), member("viewer")
     assert "No skill of this agent has been used yet." in viewer.get(SKILLS).content.decode()
     used(agent, "book-table", "completed", "completed", "completed", "failed")
-    given = {"query": "book a table", "skill": "book-table", "agent": str(agent.pk)}
+    given = {"query": "book a table", "agent": str(agent.pk)}
     text = viewer.get(SKILLS, given).content.decode()
     row = re.sub(r"<svg.*?</svg>|<[^>]*>|\s+", " ", re.findall(r"<tbody>.*?</tbody>", text, re.DOTALL)[0])
-    assert row.split()[:5] == ["book-table", "4", "75", "%", "2.0"]
+    assert row.split()[:7] == ["book-table", "4", "75", "%", "1", "0", "2.0"]
     assert text.count("<svg") >= 3
     # The policy of the page forbids styles in it.
     assert "<style" not in text.split("db-figures")[1]
     assert "for “book a table”" in text
+
+
+def figures(text: str) -> dict[str, str]:
+    found = re.findall(r'figure-name">([^<]*)</span><span class="db-figure-value">([^<]*)', text)
+    return dict(found)
+
+
+def test_one_skill_has_a_page_with_its_course_its_phases_and_its_uses(member: Member, api: Api) -> None:
+    agent, viewer = Agent.objects.get(name="main"), member("viewer")
+    used(agent, "book-table", "completed", "completed", "failed", "abandoned")
+    used(agent, "other", "completed")
+    text = viewer.get(ONE_SKILL, {"agent": agent.pk, "skill": "book-table"}).content.decode()
+    told = figures(text)
+    assert [told[name] for name in ("Uses", "Completed", "Failed", "Abandoned")] == ["4", "50 %", "1", "1"]
+    assert 'aria-label="Uses a day. 4 in all, at most 4' in text
+    assert 'aria-label="Completed of each hundred, by day. From 50 to 50 %.' in text
+    assert re.findall(r"Likely between.*?<td>(\d+) and (\d+) %", text, re.DOTALL) == [("15", "85")]
+    assert len(re.findall(r'<ol class="db-uses">.*</ol>', text, re.DOTALL)[0].split("<li>")) == 5
+    assert f'{ONE_SKILL}?agent={agent.pk}&amp;skill=book-table"' in viewer.get(SKILLS).content.decode()
+    for given in ({"skill": "none"}, {"skill": ""}, {"agent": "x" * 30, "skill": "none"}):
+        assert viewer.get(ONE_SKILL, given).status_code == 404
+
+
+def test_what_was_not_used_is_apart_from_what_never_worked(member: Member, api: Api) -> None:
+    agent = Agent.objects.get(name="main")
+    used(agent, "never-works", "failed")
+    used(agent, "elsewhere", "completed", phase="book")
+    text = member("viewer").get(SKILLS).content.decode()
+    assert "never-works, plan: 0 %" in text
+    assert "never-works, book: not used" in text
+    assert text.count('<rect class="none"') == 3
 
 
 def test_no_name_of_a_skill_runs_anything(member: Member, api: Api) -> None:
@@ -164,7 +196,9 @@ def test_no_name_of_a_skill_runs_anything(member: Member, api: Api) -> None:
     for text in ATTACKS:
         used(agent, text[:200], "completed")
     for skill in ATTACKS[:8]:
-        assert faults(viewer.get(SKILLS, {"skill": skill, "query": skill}).content.decode()) == []
+        given = {"agent": agent.pk, "skill": skill[:200]}
+        assert faults(viewer.get(SKILLS, {"query": skill}).content.decode()) == []
+        assert faults(viewer.get(ONE_SKILL, given).content.decode()) == []
 
 
 def test_the_demo_tells_a_story_of_skills(api: Api) -> None:

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from gateway_app import people
-from gateway_app.models import ApiKey, Delivery, Lease, Person, Platform, ResetPolicy
+from gateway_app.models import ApiKey, Delivery, Lease, Person, PersonErasure, Platform, ResetPolicy
 from sessions_app.models import (
     Agent,
     Consolidation,
@@ -38,8 +38,8 @@ OURS: list[type[Model]] = [
     model for model in django_admin.site._registry if model._meta.app_label in ("gateway_app", "sessions_app")
 ]
 # What is made by agents alone, or by a page of its own, is not added here.
-ADDED = {Agent, ApiKey, Import, Person, Platform, ResetPolicy, RetentionRule}
-CHANGED = ADDED - {Import}
+ADDED = {Agent, ApiKey, Import, Person, PersonErasure, Platform, ResetPolicy, RetentionRule}
+CHANGED = ADDED - {Import, PersonErasure}
 REMOVED = {Person, Platform, ResetPolicy, RetentionRule, Lease}
 
 
@@ -68,10 +68,12 @@ def rows(clock: Clock, api: Api, admin: Api) -> dict[type[Model], Model]:
     Import.objects.create(agent=agent, format="auto", file_name=evil, size=1, report={"x": evil})
     RetentionRule.objects.create(agent=agent, platform=evil, days=1)
     Deletion.objects.create(agent=agent, reason="retention", rule=evil)
+    PersonErasure.objects.create(agent=agent, platform="telegram", user_id=evil)
     found = {model: model._default_manager.order_by("pk").first() for model in OURS}
     assert set(found) == {
         Agent, ApiKey, Consolidation, ConsolidationJob, Deletion, Delivery, Import, Lease, MemoryRevision,
-        Message, OperatorJob, Person, Platform, Reflection, ResetPolicy, RetentionRule, Run, Session,
+        Message, OperatorJob, Person, PersonErasure, Platform, Reflection, ResetPolicy, RetentionRule, Run,
+        Session,
     }  # fmt: skip
     return {model: row for model, row in found.items() if row is not None}
 

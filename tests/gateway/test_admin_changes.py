@@ -184,8 +184,8 @@ def test_a_lease_that_an_operator_removes_blocks_nothing(
     assert resolve()["session"]["reset_blocked_by"] == ["build", "index"]
     gone = Lease.objects.get(name="build")
     if bulk:
-        chosen = {"action": "delete_selected", "_selected_action": [gone.pk], "post": "yes"}
-        operator.post(admin_page(Lease), chosen)
+        operator.post(admin_page(Lease), {"action": "end", "_selected_action": [gone.pk]})
+        assert LogEntry.objects.get().change_message == "Ended the lease “build”."
     else:
         operator.post(admin_page(Lease, "delete", gone.pk), {"post": "yes"})
     assert resolve()["session"]["reset_blocked_by"] == ["index"]

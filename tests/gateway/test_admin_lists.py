@@ -42,7 +42,7 @@ def test_leases_are_found_by_name_session_and_agent(leased: str, operator: Clien
 def test_a_lease_leads_to_its_session(leased: str, operator: Client) -> None:
     session = Lease.objects.get(name="build").session
     text = operator.get(admin_page(Lease)).content.decode()
-    assert f'<a href="{admin_page(type(session), "change", session.pk)}">{session.key}</a>' in text
+    assert f'href="{admin_page(type(session), "change", session.pk)}">{session.key}</a>' in text
 
 
 def test_deliveries_are_found_by_platform_and_session(
