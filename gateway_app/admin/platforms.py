@@ -50,7 +50,8 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]
             "platform": "A short name in small letters, such as telegram. It stands in keys of sessions.",
             "enabled": "Switched off, nothing is delivered to it.",
             "home_chat_id": "Where deliveries to the platform go that name no chat.",
-            "webhook_url": "Deliveries are posted to it, signed with a secret that is shown once.",
+            "webhook_url": "Deliveries are posted to it, signed with a secret that is shown once. "
+            "Without one the platform is not connected.",
         }
 
     def clean_platform(self) -> str:

@@ -270,7 +270,10 @@ def test_every_page_fits_every_width_and_has_no_serious_barrier(log_in: LogIn, a
     wrong: list[str] = []
     for address in (*PAGES, permalink(session)):
         page.set_viewport_size({"width": WIDTHS[1], "height": 900})
-        page.goto(address)
+        answer = page.goto(address)
+        assert answer is not None
+        if answer.status != 200:
+            wrong.append(f"{address}: {answer.status}")
         wrong += barriers(page, axe, address, EVERYTHING)
         # The page is the same in the dark; its colours are not.
         page.evaluate("document.documentElement.classList.add('dark')")
