@@ -23,6 +23,8 @@ else:
     ModelAdmin, TabularInline, Changes = ThemedModelAdmin, ThemedTabularInline, ChangeList
 
 OLDER, NEWER = "older", "newer"
+# For forms that start something: there is one way to send them.
+ONCE = {"show_save_and_add_another": False, "show_save_and_continue": False}
 
 
 class KeysetList(Changes):
@@ -123,6 +125,9 @@ class LongList(ModelAdmin):
     sortable_by = ()
     ordering = ("-pk",)
     list_disable_select_all = True
+    # What a list without rows says, and what stands on the button that makes the first one.
+    empty_says = ""
+    add_says = ""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetList]:
         return KeysetList

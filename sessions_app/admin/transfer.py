@@ -5,15 +5,21 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from unfold.widgets import (
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from sessions_app import imports, retention
 from sessions_app.admin.cells import BAD, GOOD, NONE, WARN, tag, two_lines, when
-from sessions_app.admin.lists import LongList, ModelAdmin, ReadOnly
+from sessions_app.admin.lists import ONCE, LongList, ModelAdmin, ReadOnly
 from sessions_app.admin.pages import Page
 from sessions_app.models import Agent, Deletion, Import, ImportState, RetentionRule
 from sessions_app.transcripts.formats import AUTO, FORMATS
@@ -30,15 +36,21 @@ UNFINISHED = (ImportState.QUEUED, ImportState.RUNNING)
 
 
 class ImportForm(forms.ModelForm):  # type: ignore[type-arg]
-    agent = forms.ModelChoiceField(Agent.objects.all(), help_text="Whose record it becomes part of.")
-    file = forms.FileField(help_text="A transcript, a database of another program, or a zip of many.")
+    agent = forms.ModelChoiceField(
+        Agent.objects.all(), widget=UnfoldAdminSelectWidget, help_text="Whose record it becomes part of."
+    )
+    file = forms.FileField(
+        widget=UnfoldAdminFileFieldWidget,
+        help_text="A transcript, a database of another program, or a zip of many.",
+    )
     format = forms.ChoiceField(
-        choices=[(name, name) for name in FORMATS], initial=AUTO,
+        choices=[(name, name) for name in FORMATS], initial=AUTO, widget=UnfoldAdminSelectWidget,
         help_text="auto looks at the file itself. Importing the same twice adds nothing.",
     )  # fmt: skip
     dry_run = forms.BooleanField(
-        required=False, label="Only look", help_text="Read and report, and write nothing."
-    )
+        required=False, label="Only look", widget=UnfoldBooleanSwitchWidget,
+        help_text="Read and report, and write nothing.",
+    )  # fmt: skip
 
     class Meta:
         model = Import
@@ -52,6 +64,7 @@ class ImportAdmin(Page):
     list_filter = ("state", "agent")
     form = ImportForm
     page_template = "console/import.html"
+    add_says = "Import a file"
     empty_says = (
         "Nothing has been imported yet. Transcripts of other programs come in here, whole and only once."
     )
@@ -61,6 +74,14 @@ class ImportAdmin(Page):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ("agent", "file", "format", "dry_run")
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        answer: HttpResponse = super().add_view(request, form_url, {**ONCE, **(extra_context or {})})
+        return answer
+
+    def response_add(self, request: HttpRequest, obj: Import, post_url_continue: Any = None) -> HttpResponse:
+        """To its page, which shows how far it has come."""
+        return redirect("admin:sessions_app_import_change", obj.pk)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -142,6 +163,7 @@ class RetentionRuleAdmin(ModelAdmin):
     list_select_related = ("agent",)
     list_filter = ("enabled", "agent")
     actions = ("preview",)
+    add_says = "Make a rule"
     empty_says = "Everything is kept for ever. A rule says what may go, by age, number or size."
     fieldsets = (
         ("Which sessions", {"fields": ("agent", "platform", "chat_type", "kind")}),

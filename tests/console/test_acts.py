@@ -150,7 +150,7 @@ def test_what_is_made_unreadable_is_set_on_the_page_of_the_agent(member: Member,
     assert "booking: BK-[0-9]{6}" in text(root, f"{AGENTS}{pk}/change/")
 
 
-@pytest.mark.parametrize("line", ["no colon", "Upper: a+", "name:", "a: (x+)+", "a: [", "a: x*"])
+@pytest.mark.parametrize("line", ["no colon", "Upper: a+", "name:", "a: [", "a: x*"])
 def test_a_pattern_that_cannot_be_is_refused_in_words(member: Member, api: Api, line: str) -> None:
     pk = Agent.objects.get(name="main").pk
     answer = member("admin").post(f"{AGENTS}{pk}/change/", {**AGENT, **RULES, "patterns": line})
