@@ -1,5 +1,5 @@
 """Found by the admin when it starts; the console itself is in its own folder."""
 
-from config.console import accounts, jobs, reflections, schedules, sessions
+from config.console import accounts, deliveries, jobs, reflections, schedules, sessions
 
-__all__ = ["accounts", "jobs", "reflections", "schedules", "sessions"]
+__all__ = ["accounts", "deliveries", "jobs", "reflections", "schedules", "sessions"]

@@ -1,6 +1,7 @@
 """Actions over many sessions: a row first, done in small steps by a worker, watched from any page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from config.console import acting
@@ -22,6 +23,20 @@ from sessions_app.problems import Problem
 LOST = timedelta(minutes=2)
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 MOVED = ("rows", "done", "refused", "last_refusal", "moved_at", "state", "finished_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done to rows: of what kind they are, how many at once, and why some were refused."""
+
+    noun: str
+    page: str
+    at_once: int
+    run: Callable[[OperatorJob, list[int], datetime], list[str]]
+
+
+def work_of(job: OperatorJob) -> Work:
+    return WORK.get(job.action, SESSIONS)
 
 
 def start(user: Any, action: str, rows: Sequence[int]) -> OperatorJob:
@@ -39,8 +54,8 @@ def run(pk: int) -> None:
 
 
 def step(pk: int, now: datetime) -> bool:
-    """One row; whether there are more. It leaves the list in the transaction in which it is done: a worker
-    that dies takes nothing with it, and a second one at the same job waits and takes the next."""
+    """One row or a few; whether there are more. They leave the list in the transaction in which it is done: a
+    worker that dies takes nothing with it, and a second one at the same job waits and takes the next."""
     return commit(lambda: _step(pk, now))
 
 
@@ -56,8 +71,9 @@ def _step(pk: int, now: datetime) -> bool:
     job = OperatorJob.objects.select_for_update().filter(pk=pk, state__in=UNFINISHED).first()
     if job is None:
         return False
-    if job.rows:
-        _book(job, _one(job, job.rows[0], now))
+    work = work_of(job)
+    if chunk := job.rows[: work.at_once]:
+        _book(job, len(chunk), work.run(job, chunk, now))
     job.moved_at = now
     job.state = JobState.RUNNING if job.rows else JobState.DONE
     job.finished_at = None if job.rows else now
@@ -65,24 +81,28 @@ def _step(pk: int, now: datetime) -> bool:
     return bool(job.rows)
 
 
-def _one(job: OperatorJob, row: int, now: datetime) -> str:
-    """Why it was refused; empty where it was done."""
-    session = Session.objects.select_related("agent").filter(pk=row).first()
+def _one(job: OperatorJob, rows: list[int], now: datetime) -> list[str]:
+    session = Session.objects.select_related("agent").filter(pk=rows[0]).first()
     if session is None:
-        return "It is gone already."
+        return ["It is gone already."]
     try:
         acting.act(job.user, session, acting.ACTIONS[job.action], job.options, now)
     except Problem as problem:
-        return problem.detail
-    return ""
+        return [problem.detail]
+    return []
 
 
-def _book(job: OperatorJob, refusal: str) -> None:
-    job.rows = job.rows[1:]
-    job.done += 1
-    if refusal:
-        job.refused += 1
-        job.last_refusal = refusal[:500]
+SESSIONS = Work("sessions", "sessions_app_session", 1, _one)
+# What is no action on a session: each capability adds its own.
+WORK: dict[str, Work] = {}
+
+
+def _book(job: OperatorJob, number: int, refusals: list[str]) -> None:
+    job.rows = job.rows[number:]
+    job.done += number
+    job.refused += len(refusals)
+    if refusals:
+        job.last_refusal = refusals[-1][:500]
 
 
 def _send(pk: int) -> None:
@@ -116,7 +136,9 @@ class OperatorJobAdmin(ReadOnly, LongList):
             answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
             return answer
         context = {
-            **self.admin_site.each_context(request), "title": f"{job.action} · {job.total} sessions",
+            **self.admin_site.each_context(request),
+            "title": f"{job.action} · {job.total} {work_of(job).noun}",
+            "noun": work_of(job).noun, "back": reverse(f"admin:{work_of(job).page}_changelist"),
             "job": job, "running": job.state in UNFINISHED, "opts": self.opts,
             "may_stop": request.user.has_perm("sessions_app.change_session"),
         }  # fmt: skip

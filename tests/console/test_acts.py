@@ -1,6 +1,7 @@
 """Pages on which operators act: schedules, deliveries, leases, erasures, imports, what is made unreadable."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,11 +11,12 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django_celery_beat.models import PeriodicTask
 
+from config.console import jobs
 from config.schedules import note
 from gateway_app import personal_data
 from gateway_app.models import Delivery, PersonErasure
-from sessions_app.models import Agent, Import, ScheduleState, Session
-from tests.conftest import Api
+from sessions_app.models import Agent, Import, OperatorJob, ScheduleState, Session
+from tests.conftest import Api, said
 
 from .conftest import Member
 
@@ -144,7 +146,7 @@ def test_what_is_made_unreadable_is_set_on_the_page_of_the_agent(member: Member,
     pk = Agent.objects.get(name="main").pk
     root = member("admin")
     assert root.post(f"{AGENTS}{pk}/change/", {**AGENT, **RULES}).status_code == 302
-    told: Any = admin.get("/redaction").json()
+    told = said(admin.get("/redaction"))
     assert (told["email"], told["phone"], told["storage"]) == (True, False, False)
     assert told["patterns"] == [{"name": "booking", "pattern": "BK-[0-9]{6}"}]
     assert "booking: BK-[0-9]{6}" in text(root, f"{AGENTS}{pk}/change/")
@@ -178,3 +180,31 @@ def test_an_import_tells_what_it_passed_over_and_shows_itself_anew(member: Membe
     ]
     assert "no JSON" in shown
     assert "3, 9" in shown
+
+
+def test_all_dead_deliveries_are_sent_again_by_a_job(
+    member: Member, dead: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_send", lambda pk: None)
+    monkeypatch.setitem(jobs.WORK, "send again", replace(jobs.WORK["send again"], at_once=2))
+    fields = {"agent": dead.agent, "target": "slack", "platform": "slack", "content": "x", "state": "dead"}
+    Delivery.objects.bulk_create(Delivery(**fields) for _ in range(4))
+    send, viewer, operator = f"{DELIVERIES}all/send-again/", member("viewer"), member("operator")
+    assert viewer.post(send).status_code == 403
+    assert operator.get(send).status_code == 403
+    assert "5 deliveries are dead" in text(operator, DELIVERIES)
+    assert send not in text(viewer, DELIVERIES)
+    answer: Any = operator.post(send)
+    job = OperatorJob.objects.get()
+    assert "0</span> of 5 deliveries looked at" in text(operator, answer.url)
+    Delivery.objects.filter(pk=dead.pk).update(state="queued", next_attempt_at=NOON)
+    progress = []
+    while jobs.step(job.pk, NOON):
+        job.refresh_from_db()
+        progress.append((job.done, job.refused))
+    job.refresh_from_db()
+    assert [*progress, (job.done, job.refused)] == [(2, 1), (4, 1), (5, 1)]
+    assert (job.state, job.last_refusal) == ("done", "It is not dead any more.")
+    assert Delivery.objects.filter(state="queued").count() == 5
+    assert said_in_log() == ["Asked to send it again."] * 4
+    assert send not in text(operator, DELIVERIES)

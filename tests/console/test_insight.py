@@ -169,7 +169,8 @@ def test_one_skill_has_a_page_with_its_course_its_phases_and_its_uses(member: Me
     agent, viewer = Agent.objects.get(name="main"), member("viewer")
     used(agent, "book-table", "completed", "completed", "failed", "abandoned")
     used(agent, "other", "completed")
-    text = viewer.get(ONE_SKILL, {"agent": agent.pk, "skill": "book-table"}).content.decode()
+    asked: dict[str, Any] = {"agent": agent.pk, "skill": "book-table"}
+    text = viewer.get(ONE_SKILL, asked).content.decode()
     told = figures(text)
     assert [told[name] for name in ("Uses", "Completed", "Failed", "Abandoned")] == ["4", "50 %", "1", "1"]
     assert 'aria-label="Uses a day. 4 in all, at most 4' in text
@@ -196,7 +197,7 @@ def test_no_name_of_a_skill_runs_anything(member: Member, api: Api) -> None:
     for text in ATTACKS:
         used(agent, text[:200], "completed")
     for skill in ATTACKS[:8]:
-        given = {"agent": agent.pk, "skill": skill[:200]}
+        given: dict[str, Any] = {"agent": agent.pk, "skill": skill[:200]}
         assert faults(viewer.get(SKILLS, {"query": skill}).content.decode()) == []
         assert faults(viewer.get(ONE_SKILL, given).content.decode()) == []
 
