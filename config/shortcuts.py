@@ -10,13 +10,14 @@ import re
 import time
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 import structlog
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
-from django.db import close_old_connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import ResolverMatch, resolve
 from django.utils import timezone
@@ -77,8 +78,15 @@ def short_answer(environ: Environ) -> Reply | None:
         return None
     finally:
         structlog.contextvars.clear_contextvars()
-        close_old_connections()
+        _give_back()
     return _reply(answer, request_id)
+
+
+def _give_back() -> None:
+    """What Django does after each request, for the one connection that there is."""
+    database = connections[DEFAULT_DB_ALIAS]
+    if database.connection is not None:
+        database.close_if_unusable_or_obsolete()
 
 
 def _reply(answer: Answer, request_id: str) -> Reply:
@@ -133,6 +141,7 @@ def _is_plain_body(environ: Environ) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def _query(raw: str) -> HistoryQuery | None:
     """None for whatever is unknown, doubled or wrong: the long way says what."""
     given = parse_qsl(raw, keep_blank_values=True)

@@ -1,20 +1,20 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from operator import or_
 from typing import Any
 from uuid import UUID
 
+import orjson
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Q
 
 from sessions_app.access import Proof
 from sessions_app.entries import Entry
-from sessions_app.storage import prepared
+from sessions_app.storage import prepared, round_trips
 from sessions_app.storage.statements import (
     FOUND,
-    FOUND_COLUMNS,
     RETURNING,
     Reading,
     Stored,
@@ -63,8 +63,6 @@ MANY = """SELECT advanced.agent_id, advanced.id,
       WITH ORDINALITY AS entry(kind, role, body, extra, plain, tokens, created_at, place)"""
 
 
-NOTHING = ", ".join(["NULL"] * len(FOUND_COLUMNS))
-
 NEWEST = """
 SELECT seq, role, plain, tokens, body, extra, created_at FROM sessions_app_message
 WHERE session_id = %s AND seq < %s AND kind = 'message' AND hidden_by = ''
@@ -72,7 +70,8 @@ ORDER BY seq DESC LIMIT %s
 """
 
 
-# Both in one round trip: first the session with nothing beside it, then its messages beside nothing.
+# Both in one round trip: first the session, as one text, with nothing beside it, then its messages. As columns
+# of its own it would stand as so many NULLs beside each of them.
 FIND = f"""
 WITH session AS (
   SELECT *, GREATEST(LEAST(last_seq - consolidated_through + %s, %s), %s) AS read_most
@@ -82,9 +81,15 @@ WITH session AS (
   WHERE session_id = (SELECT id FROM session) AND kind = 'message' AND hidden_by = ''
   ORDER BY seq DESC LIMIT (SELECT read_most FROM session)
 )
-SELECT {FOUND}, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM session
-UNION ALL SELECT {NOTHING}, newest.* FROM newest
+SELECT NULL, NULL, NULL, NULL, json_build_array({FOUND})::text, NULL, NULL FROM session
+UNION ALL SELECT newest.* FROM newest
 """  # noqa: S608 - column names of our own
+
+
+TIMES = ("created_at", "updated_at", "active_at", "ended_at", "leased_until", "last_at")
+UIDS = ("uid", "previous_id", "forked_from_id")
+# As `_make` of a named tuple, without its check of the length.
+_stored = partial(tuple.__new__, Stored)
 
 
 class PostgresStorage:
@@ -106,6 +111,15 @@ class PostgresStorage:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
 
+    def _shared(
+        self, trips: round_trips.RoundTrips, statement: str, parameters: Sequence[Any], row: UUID
+    ) -> list[Any]:
+        """Outside of a transaction, and where nobody watches, in a round trip with others."""
+        database = connections[DEFAULT_DB_ALIAS]
+        if database.in_atomic_block or is_watched(database):
+            return self.rows(statement, parameters)
+        return trips.rows(statement, parameters, row)
+
     def size(self) -> int:
         """Bytes of the database on disk."""
         return int(self.rows("SELECT pg_database_size(current_database())", ())[0][0])
@@ -119,15 +133,14 @@ class PostgresStorage:
     ) -> tuple[dict[str, Any], list[Stored]] | None:
         condition, proven = _also(proof)
         wanted = (read.beyond, read.most, read.least, uid, agent_id, *proven)
-        rows = self.rows(_with_proof(FIND, condition), wanted)
+        rows = self._shared(round_trips.reads, _with_proof(FIND, condition), wanted, uid)
         if not rows:
             return None
-        session, *newest = rows
-        width = len(FOUND_COLUMNS)
-        return found_row(session[:width]), [Stored._make(row[width:]) for row in newest]
+        (_, _, _, _, session, _, _), *newest = rows
+        return _session_in(session), list(map(_stored, newest))
 
     def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
-        return [Stored._make(row) for row in self.rows(NEWEST, (session_pk, below, limit))]
+        return list(map(_stored, self.rows(NEWEST, (session_pk, below, limit))))
 
     def append(
         self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime, proof: Proof | None
@@ -137,12 +150,26 @@ class PostgresStorage:
         looks = (now, moved.tokens, now)
         where = (*moved, now, moved.active_at, *looks, uid, agent_id, *proven)
         if len(entries) == 1:
-            return session_row(self.rows(_append(ONE, condition), (*where, *entries[0])))
+            return session_row(
+                self._shared(round_trips.writes, _append(ONE, condition), (*where, *entries[0]), uid)
+            )
         columns = [list(column) for column in zip(*entries, strict=True)]
         return session_row(self.rows(_append(MANY, condition), (*where, *columns)))
 
     def containing(self, text: str, *fields: str) -> Q:
         return reduce(or_, (Q((f"{field}__icontains", text)) for field in fields))
+
+
+def _session_in(text: str) -> dict[str, Any]:
+    """The types that JSON does not know come back as the driver would have read them."""
+    session = found_row(orjson.loads(text))
+    for column in TIMES:
+        if session[column] is not None:
+            session[column] = datetime.fromisoformat(session[column])
+    for column in UIDS:
+        if session[column] is not None:
+            session[column] = UUID(session[column])
+    return session
 
 
 def _also(proof: Proof | None) -> tuple[str, tuple[Any, ...]]:

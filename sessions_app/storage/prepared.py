@@ -9,7 +9,7 @@ reads the rows.
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -23,24 +23,49 @@ _known: "WeakKeyDictionary[psycopg.Connection[Any], _Known]" = WeakKeyDictionary
 _numbers = count(1)
 
 
+class Statement(NamedTuple):
+    """A statement with its parameters as they go over the wire."""
+
+    text: str
+    values: Sequence[Any]
+    types: tuple[int, ...]
+    formats: Any
+
+
 def rows(connection: "psycopg.Connection[Any]", statement: str, parameters: Sequence[Any]) -> list[Any]:
-    values = Transformer(connection)
-    written = values.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
+    return loaded(answer(connection, written(statement, parameters)))
+
+
+def written(text: str, parameters: Sequence[Any]) -> Statement:
+    values = Transformer()
+    dumped = values.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
+    return Statement(text, dumped, values.types or (), values.formats)
+
+
+def answer(connection: "psycopg.Connection[Any]", statement: Statement) -> pq.abc.PGresult:
+    _begin(connection)
+    try:
+        name = name_of(connection, statement)
+        # None is a parameter too; the driver's types forget it here.
+        asked: Any = statement.values
+        result = connection.pgconn.exec_prepared(name, asked, statement.formats, pq.Format.BINARY)
+        return checked(result)
+    except psycopg.Error:
+        # A plan that a migration made invalid must not fail for ever.
+        _known.get(connection, {}).pop(_key(statement), None)
+        raise
+
+
+def name_of(connection: "psycopg.Connection[Any]", statement: Statement) -> bytes:
     known = _known.get(connection)
     if known is None:
         known = _known[connection] = {}
-    key = (statement, values.types or ())
-    _begin(connection)
-    try:
-        name = known.get(key) or _prepare(connection, known, key)
-        # None is a parameter too; the driver's types forget it here.
-        asked: Any = written
-        result = connection.pgconn.exec_prepared(name, asked, values.formats, pq.Format.BINARY)
-        return _read(connection, result)
-    except psycopg.Error:
-        # A plan that a migration made invalid must not fail for ever.
-        known.pop(key, None)
-        raise
+    key = _key(statement)
+    return known.get(key) or _prepare(connection, known, key)
+
+
+def _key(statement: Statement) -> tuple[str, tuple[int, ...]]:
+    return statement.text, statement.types
 
 
 def forget(connection: "psycopg.Connection[Any]") -> None:
@@ -51,26 +76,30 @@ def forget(connection: "psycopg.Connection[Any]") -> None:
 def _begin(connection: "psycopg.Connection[Any]") -> None:
     """A transaction that is due begins with its first statement: elsewhere a cursor sees to it."""
     if not connection.autocommit and connection.pgconn.transaction_status == pq.TransactionStatus.IDLE:
-        _checked(connection.pgconn.exec_(b"BEGIN"))
+        checked(connection.pgconn.exec_(b"BEGIN"))
 
 
 def _prepare(connection: "psycopg.Connection[Any]", known: _Known, key: tuple[str, tuple[int, ...]]) -> bytes:
     name = b"daybook_%d" % next(_numbers)
-    _checked(connection.pgconn.prepare(name, _numbered(key[0]), key[1]))
+    checked(connection.pgconn.prepare(name, _numbered(key[0]), key[1]))
     known[key] = name
     return name
 
 
-def _read(connection: "psycopg.Connection[Any]", result: pq.abc.PGresult) -> list[Any]:
-    reader = Transformer(connection)
-    reader.set_pgresult(_checked(result))
+def loaded(result: pq.abc.PGresult) -> list[Any]:
+    reader = Transformer()
+    reader.set_pgresult(result)
     return list(reader.load_rows(0, result.ntuples, tuple))
 
 
-def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
-    if result.status not in _GOOD:
+def checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    if not is_good(result):
         raise psycopg.errors.error_from_result(result)
     return result
+
+
+def is_good(result: pq.abc.PGresult) -> bool:
+    return result.status in _GOOD
 
 
 _GOOD = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK})

@@ -2,7 +2,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,10 @@ ORDER BY seq DESC LIMIT %s
 """
 
 
+# As `_make` of a named tuple, without its check of the length.
+_stored = partial(tuple.__new__, Stored)
+
+
 class SqliteStorage:
     def rows(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
         database = connections[DEFAULT_DB_ALIAS]
@@ -96,7 +100,7 @@ class SqliteStorage:
         return session, self.newest(session["id"], session["last_seq"] + 1, read.limit(session))
 
     def newest(self, session_pk: int, below: int, limit: int) -> list[Stored]:
-        return [Stored._make(row) for row in self.rows(NEWEST, (session_pk, below, limit))]
+        return list(map(_stored, self.rows(NEWEST, (session_pk, below, limit))))
 
     def append(
         self, agent_id: int, uid: UUID, entries: Sequence[Entry], now: datetime, proof: Proof | None
