@@ -11,8 +11,6 @@ truth is stored: when it fails, that is logged and the request has still succeed
 """
 
 import contextvars
-import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar, cast
@@ -20,12 +18,16 @@ from typing import Any, TypeVar, cast
 import structlog
 from django.db import OperationalError, connection, transaction
 
+from sessions_app.together import Together, Waiting
+
 T = TypeVar("T")
 Hooks = list[Callable[[], object]]
 
 log = structlog.get_logger(__name__)
 
 MOST_PER_COMMIT = 256
+# As long as a few requests take to come this far, and a small part of a commit.
+GATHER_SECONDS = 0.001
 
 
 def commit(work: Callable[[], T], *, one_statement: bool = False) -> T:
@@ -56,20 +58,17 @@ def _run(hooks: Hooks) -> None:
             log.exception("what should follow a commit failed")
 
 
-class _Job:
-    __slots__ = ("context", "done", "error", "hooks", "result", "turn", "work")
+class _Job(Waiting):
+    __slots__ = ("context", "error", "hooks", "result", "work")
 
     def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__()
         self.work = work
         # The leader's thread runs it, under the request id of the request it belongs to.
         self.context = contextvars.copy_context()
-        self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
         self.hooks: Hooks = []
-        # Held until the job is done or its thread has to lead the next transaction.
-        self.turn = threading.Lock()
-        self.turn.acquire()
 
     def attempt(self, *, behind_savepoint: bool) -> None:
         self.result, self.error = None, None
@@ -93,24 +92,13 @@ class _LeftBehind(Exception):
     """A request failed in a way that touches the others: all are done anew, each behind a savepoint."""
 
 
-class SharedCommits:
-    def __init__(self) -> None:
-        self._mutex = threading.Lock()
-        self._queue: deque[_Job] = deque()
-        self._led = False
-
+class SharedCommits(Together[_Job]):
     def run(self, work: Callable[[], Any]) -> Any:
         job = _Job(work)
-        with self._mutex:
-            self._queue.append(job)
-            leads, self._led = not self._led, True
-        if not leads:
-            job.turn.acquire()
-        if not job.done:
-            self._lead()
+        self.see_to(job)
         return job.outcome()
 
-    def _lead(self) -> None:
+    def _do(self) -> list[_Job]:
         jobs: list[_Job] = []
         try:
             try:
@@ -123,16 +111,12 @@ class SharedCommits:
                         job.attempt(behind_savepoint=True)
                     self._refuse_broken(jobs)
         except BaseException as error:  # noqa: BLE001 - raised again in the threads that wait
-            # Nothing was committed: whoever was in it must hear that, and nobody waits for ever.
-            jobs = jobs or self._fail_first()
+            # Nothing was committed: whoever was in it must hear that, and nobody waits for ever. Where the
+            # transaction never began the leader alone fails, the rest try with a leader of their own.
+            jobs = jobs or self._take_first()
             for job in jobs:
                 job.result, job.error = None, error
-        finally:
-            self._hand_over(jobs)
-
-    def _take(self) -> list[_Job]:
-        with self._mutex:
-            return [self._queue.popleft() for _ in range(min(len(self._queue), MOST_PER_COMMIT))]
+        return jobs
 
     def _attempt_together(self, jobs: list[_Job]) -> None:
         for job in jobs:
@@ -151,21 +135,5 @@ class SharedCommits:
             error = next((job.error for job in jobs if job.error is not None), None)
             raise OperationalError("The shared transaction was lost.") from error
 
-    def _fail_first(self) -> list[_Job]:
-        """The transaction never began: the leader alone fails, the rest try with a leader of their own."""
-        with self._mutex:
-            return [self._queue.popleft()]
 
-    def _hand_over(self, jobs: list[_Job]) -> None:
-        for job in jobs:
-            job.done = True
-        with self._mutex:
-            heir = self._queue[0] if self._queue else None
-            self._led = heir is not None
-        if heir is not None:
-            heir.turn.release()
-        for job in jobs:
-            job.turn.release()
-
-
-_shared = SharedCommits()
+_shared = SharedCommits(MOST_PER_COMMIT, gather=GATHER_SECONDS)

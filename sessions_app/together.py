@@ -1,6 +1,7 @@
 """What arrives at the same time is done at once: who comes first leads, and takes along who waits by then."""
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from typing import Generic, TypeVar
@@ -22,10 +23,16 @@ J = TypeVar("J", bound=Waiting)
 
 
 class Together(ABC, Generic[J]):
-    """A line of jobs; one thread at a time leads."""
+    """A line of jobs; one thread at a time leads.
 
-    def __init__(self, most: int) -> None:
+    Who were done together come back together. The first of them would go alone each time, and the others
+    after it: it waits a moment, `gather`, if the last who led had company.
+    """
+
+    def __init__(self, most: int, *, gather: float = 0.0) -> None:
         self._most = most
+        self._gather = gather
+        self._had_company = False
         self._mutex = threading.Lock()
         self._queue: deque[J] = deque()
         self._led = False
@@ -46,6 +53,8 @@ class Together(ABC, Generic[J]):
 
     def _lead(self) -> None:
         jobs: list[J] = []
+        if self._gather and self._had_company:
+            time.sleep(self._gather)
         try:
             jobs = self._do()
         finally:
@@ -60,6 +69,7 @@ class Together(ABC, Generic[J]):
             return [self._queue.popleft()]
 
     def _hand_over(self, jobs: list[J]) -> None:
+        self._had_company = len(jobs) > 1
         for job in jobs:
             job.done = True
         with self._mutex:

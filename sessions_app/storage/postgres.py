@@ -70,8 +70,8 @@ ORDER BY seq DESC LIMIT %s
 """
 
 
-# Both in one round trip: first the session, as one text, with nothing beside it, then its messages. As columns
-# of its own it would stand as so many NULLs beside each of them.
+# Both in one round trip: first the session, as one text, with nothing beside it, then its messages. As
+# columns of its own it would stand as NULLs beside each of them.
 FIND = f"""
 WITH session AS (
   SELECT *, GREATEST(LEAST(last_seq - consolidated_through + %s, %s), %s) AS read_most

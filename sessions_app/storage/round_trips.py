@@ -1,10 +1,11 @@
 """Statements of requests that arrive together share a round trip to PostgreSQL, and writes a commit.
 
-A statement alone costs a connection, a wait of its own, and if it writes a transaction and a flush of the log;
-many at once make the server change between as many processes. What waits while one round trip is under way
-therefore goes with the next, as one pipeline on a connection of the pool. Writes are one transaction there, in
-the order of their rows, so that two processes that write the same rows cannot wait for each other, and without
-waiting long for a row that somebody else holds. When one statement fails all are taken back, and each goes alone.
+A statement alone costs a connection, a wait of its own, and if it writes a transaction and a flush of the
+log; many at once make the server change between as many processes. What waits while one round trip is under
+way therefore goes with the next, as one pipeline on a connection of the pool. Writes are one transaction
+there, in the order of their rows, so that two processes that write the same rows cannot wait for each other,
+and without waiting long for a row that somebody else holds. When one statement fails all are taken back, and
+each goes alone.
 """
 
 from collections.abc import Iterator, Sequence

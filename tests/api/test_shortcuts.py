@@ -48,7 +48,7 @@ def connection_of_the_test() -> Iterator[None]:
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     try:
-        with patch.object(shortcuts, "close_old_connections"):
+        with patch.object(shortcuts, "_give_back"):
             yield
     finally:
         request_started.connect(close_old_connections)

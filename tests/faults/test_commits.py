@@ -25,7 +25,7 @@ class Together(SharedCommits):
     """Counts its transactions, and brings works into one by keeping the line closed until all stand in it."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(64)
         self.transactions = 0
 
     def _lead(self) -> None:
