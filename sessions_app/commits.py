@@ -4,7 +4,7 @@ On SQLite there is one writer at a time and a commit costs an fsync. Requests th
 share one transaction: the first of them leads, takes along whatever is queued when the lock is its own, and
 answers all after the one commit. A request that fails is rolled back alone: where it had written something,
 all of them run again, each behind a savepoint, which everyone would otherwise have to pay for. On PostgreSQL,
-which shares commits by itself, each request has its own transaction.
+each request has its own transaction, but for single appends, which `storage/round_trips.py` sends together.
 
 What `transaction.on_commit` was given runs in the thread of the request it belongs to. It comes after the
 truth is stored: when it fails, that is logged and the request has still succeeded.
