@@ -24,8 +24,8 @@ shares = pytest.mark.only_on("sqlite")
 class Together(SharedCommits):
     """Counts its transactions, and brings works into one by keeping the line closed until all stand in it."""
 
-    def __init__(self) -> None:
-        super().__init__(64)
+    def __init__(self, most: int = 64) -> None:
+        super().__init__(most)
         self.transactions = 0
 
     def _lead(self) -> None:
@@ -176,9 +176,8 @@ def test_a_leader_that_cannot_begin_fails_alone(monkeypatch: pytest.MonkeyPatch)
 
 
 @shares
-def test_no_more_than_a_handful_share_one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sessions_app.commits.MOST_PER_COMMIT", 2)
-    shared = Together()
+def test_no_more_than_a_handful_share_one_commit() -> None:
+    shared = Together(most=2)
     assert shared.outcomes(*[make(name) for name in "abcde"]) == list("abcde")
     assert shared.transactions == 1 + 3
     assert stored() == set("abcde")
