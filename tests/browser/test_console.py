@@ -152,7 +152,7 @@ def test_a_long_session_comes_by_parts_and_entries_have_addresses(log_in: LogIn,
     expect(page.locator("#m1")).to_have_count(0)
     page.fill("[name=seq]", "350")
     page.press("[name=seq]", "Enter")
-    expect(page.locator("#m350")).to_be_attached()
+    expect(page.locator("#m350.db-wanted")).to_be_in_viewport()
 
 
 def test_no_message_runs_script_breaks_the_page_or_loads_anything(log_in: LogIn, agent: Agent) -> None:

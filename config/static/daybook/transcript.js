@@ -14,7 +14,8 @@
     const find = new Find(transcript);
     transcript.changed = () => find.mark();
     if (byId("db-live") && section.dataset.live) follow(transcript, byId("db-live"));
-    const wanted = location.hash.startsWith("#m") ? location.hash.slice(2) : new URLSearchParams(location.search).get("seq");
+    // A form that is sent keeps the place of the address from before: what it asks for comes first.
+    const wanted = new URLSearchParams(location.search).get("seq") ?? location.hash.match(/^#m(\d+)$/)?.[1];
     if (wanted) transcript.show(Number(wanted));
   });
 
