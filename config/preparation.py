@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from gateway_app.keys import create_key
@@ -24,8 +24,15 @@ class FirstSecrets:
     key: str | None
 
 
+class NoDatabase(Exception):
+    """The message says what was tried and what came of it."""
+
+
 def migrate() -> int:
-    executor = MigrationExecutor(connection)
+    try:
+        executor = MigrationExecutor(connection)
+    except OperationalError as error:
+        raise NoDatabase(f"The database does not answer: {str(error).strip()} (DATABASE_URL)") from None
     missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
     if missing:
         call_command("migrate", interactive=False, verbosity=0)

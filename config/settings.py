@@ -18,6 +18,11 @@ DATA_DIR = env.folder("DAYBOOK_DATA_DIR", BASE_DIR / "data")
 DEBUG = False
 
 SECRET_KEY = env.text("DAYBOOK_SECRET_KEY")
+SHORTEST_SECRET = 32
+if PRODUCTION and 0 < len(SECRET_KEY) < SHORTEST_SECRET:
+    raise ImproperlyConfigured(
+        f"DAYBOOK_SECRET_KEY must have at least {SHORTEST_SECRET} characters; it has {len(SECRET_KEY)}."
+    )
 if not SECRET_KEY:
     if PRODUCTION:
         raise ImproperlyConfigured(

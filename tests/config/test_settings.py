@@ -48,6 +48,14 @@ def refusal(result: subprocess.CompletedProcess[str]) -> str:
             "DAYBOOK_ALLOWED_HOSTS must name the hosts that are served when DAYBOOK_PRODUCTION is true.",
         ),
         (
+            {
+                "DAYBOOK_PRODUCTION": "true",
+                "DAYBOOK_SECRET_KEY": "short",
+                "DAYBOOK_ALLOWED_HOSTS": "a.example",
+            },
+            "DAYBOOK_SECRET_KEY must have at least 32 characters; it has 5.",
+        ),
+        (
             {"DAYBOOK_EVENT_STREAMS": "60"},
             "DAYBOOK_EVENT_STREAMS must be at least 8 less than DAYBOOK_WEB_THREADS (64), or 0; it is 60.",
         ),
@@ -60,6 +68,34 @@ def test_it_does_not_start_with_settings_that_cannot_be_meant(
     result = ask(tmp_path, **variables)
     assert refusal(result) == said
     assert SECRET not in result.stdout + result.stderr
+
+
+def command(data_dir: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", name],
+        cwd=ROOT,
+        env=clean_environment(DAYBOOK_DATA_DIR=str(data_dir), **variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_command_says_what_is_wrong_with_a_setting_and_nothing_else(tmp_path: Path) -> None:
+    result = command(tmp_path, "up", DAYBOOK_PORT="x")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "Daybook cannot start: DAYBOOK_PORT must be a whole number from 1 to 65535; it is 'x'.\n"
+    )
+
+
+def test_a_database_that_does_not_answer_is_named_without_a_stack_trace(tmp_path: Path) -> None:
+    nowhere = f"sqlite:///{tmp_path}/missing/folder/daybook.sqlite3"
+    result = command(tmp_path, "prepare", DATABASE_URL=nowhere)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "CommandError: The database does not answer: unable to open database file (DATABASE_URL)\n"
+    )
 
 
 def test_an_address_with_a_password_is_not_repeated_when_it_is_refused(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 self.run(host, port, workers)
         except AlreadyRunning as error:
             raise CommandError(f"Daybook already runs on {data_dir} ({error}).") from None
-        except embedded_broker.NoBroker as error:
+        except (embedded_broker.NoBroker, preparation.NoDatabase) as error:
             raise CommandError(str(error)) from None
 
     def run(self, host: str, port: int, workers: int) -> None:
