@@ -104,18 +104,16 @@ def read_window(request: HttpRequest, session_id: str, query: Query[schemas.Hist
 @router.post("/{session_id}/usage", response=answers({200: schemas.SessionOut}))
 @requires("write")
 def add_usage(request: HttpRequest, session_id: str, data: schemas.Usage) -> HttpResponse:
-    """Add the tokens and the cost of a model call to the session's totals."""
+    """Add the tokens and the cost of a model call to the session's totals, and to those of the model."""
     who, uid = caller(request), parse_uid(session_id)
 
     def work() -> Answer:
-        session = sessions.add_usage(
-            who,
-            uid,
-            input_tokens=data.input_tokens,
-            output_tokens=data.output_tokens,
-            cost_usd=data.cost_usd or 0,
-            now=who.asked_at,
-        )
+        used = {
+            "input_tokens": data.input_tokens,
+            "output_tokens": data.output_tokens,
+            "cost_usd": data.cost_usd or 0.0,
+        }
+        session = sessions.add_usage(who, uid, used, data.model, who.asked_at)
         return made(shown(session, who), 200, uid)
 
     return answer_once(request, work, who.asked_at)

@@ -59,6 +59,8 @@ WORDS = {
     "total": "Both together.",
     "first_at": "Of the first entry.",
     "last_at": "Of the last entry.",
+    "by_model": "What `/usage` was told of each model, by its name; more than 50 are one, `(others)`.",
+    "calls": "How often it was called.",
     "input_tokens": "Tokens that were sent to the model.",
     "output_tokens": "Tokens that the model wrote.",
     "Usage.model": "The model that was called.",

@@ -235,10 +235,19 @@ class WindowOut(Schema):
     left_out: LeftOut
 
 
+class ModelUsage(Schema):
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
 class Summary(Counts):
     tokens: Tokens
     first_at: datetime | None
     last_at: datetime | None
+    cost_usd: float
+    by_model: dict[str, ModelUsage]
 
 
 class FieldErrorOut(Schema):

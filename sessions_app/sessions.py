@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from sessions_app import paging
@@ -29,6 +29,9 @@ from sessions_app.objects import (
 from sessions_app.problems import NotFound, invalid
 from sessions_app.storage import Reading, Stored, storage
 
+# So that a row stays small whatever is sent as the name of a model.
+MOST_MODELS = 50
+OTHER_MODELS = "(others)"
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 
 
@@ -101,22 +104,30 @@ def erase(caller: Caller, uid: UUID) -> None:
 
 
 def add_usage(
-    caller: Caller, uid: UUID, *, input_tokens: int, output_tokens: int, cost_usd: float, now: datetime
+    caller: Caller, uid: UUID, used: Mapping[str, float], model: str | None, now: datetime
 ) -> Session:
-    """Runs inside `commit`."""
-    moved = (
-        of(caller)
-        .filter(uid=uid)
-        .update(
-            input_tokens=F("input_tokens") + input_tokens,
-            output_tokens=F("output_tokens") + output_tokens,
-            cost_usd=F("cost_usd") + cost_usd,
-            updated_at=now,
-        )
-    )
-    if not moved:
-        raise NotFound("There is no such session.")
-    return find(caller, uid)
+    """Runs inside `commit`. `used`: input_tokens, output_tokens and cost_usd of one call of a model."""
+    session = find(caller, uid, lock=True)
+    for name, amount in used.items():
+        setattr(session, name, getattr(session, name) + amount)
+    if model:
+        session.usage_by_model = _with_usage(session.usage_by_model or {}, model, used)
+    session.updated_at = max(now, session.updated_at)
+    session.save(update_fields=[*used, "usage_by_model", "updated_at"])
+    return session
+
+
+def _with_usage(
+    by_model: dict[str, dict[str, float]], model: str, used: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    known = model in by_model or len(by_model) < MOST_MODELS
+    name = model if known else OTHER_MODELS
+    before = by_model.get(name, {})
+    return {
+        **by_model,
+        name: {"calls": before.get("calls", 0) + 1}
+        | {what: before.get(what, 0) + amount for what, amount in used.items()},
+    }
 
 
 def summary(session: Session) -> dict[str, Any]:
@@ -127,6 +138,8 @@ def summary(session: Session) -> dict[str, Any]:
         "tokens": tokens(row),
         "first_at": iso(session.first_at),
         "last_at": iso(session.last_at),
+        "cost_usd": session.cost_usd,
+        "by_model": session.usage_by_model or {},
     }
 
 

@@ -103,6 +103,8 @@ class Session(models.Model):
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     cost_usd = models.FloatField(default=0)
+    # The same by the models that were named; looked at by the summary alone.
+    usage_by_model = models.JSONField(null=True, blank=True)
     first_at = models.DateTimeField(null=True, blank=True)
     last_at = models.DateTimeField(null=True, blank=True)
 

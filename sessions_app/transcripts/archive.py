@@ -21,7 +21,8 @@ SESSION, MESSAGE, END = "session", "message", "end"
 SESSION_COLUMNS = (
     "key", "title", "platform", "chat_type", "source", "metadata", "created_at", "updated_at", "active_at",
     "ended_at", "end_reason", "end_decision", "reset_check_at", "was_auto_reset", "reset_reason",
-    "reset_told", "input_tokens", "output_tokens", "cost_usd", "consolidated_through", "summary", "carried",
+    "reset_told", "input_tokens", "output_tokens", "cost_usd", "usage_by_model", "consolidated_through",
+    "summary", "carried",
     "unconsolidated_tokens", "consolidate_check_at", "imported_through",
 )  # fmt: skip
 TIMES = ("created_at", "updated_at", "active_at", "ended_at", "reset_check_at", "consolidate_check_at")

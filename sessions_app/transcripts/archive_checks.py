@@ -47,17 +47,29 @@ def settings_of(name: str, given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+USED = {"calls", "input_tokens", "output_tokens", "cost_usd"}
+# Of other kinds than a field can check, or looked at here.
+UNCHECKED = {"agent", "previous", "forked_from", "source", "metadata", "usage_by_model"}
+
+
 def columns_of(given: dict[str, Any]) -> dict[str, Any]:
     """Of a session, fitting into its table."""
-    # An archive may have been written before sessions kept why they ended.
-    given = {"end_decision": None, **given}
+    # An archive may have been written before sessions kept these.
+    given = {"end_decision": None, "usage_by_model": None, **given}
     columns = {name: given[name] for name in archive.SESSION_COLUMNS}
     columns |= {name: moment(columns[name], _UTC) for name in archive.TIMES}
     if not isinstance(columns["metadata"], dict):
         raise TypeError("metadata that is no object")
     _check_source(columns["source"], columns["platform"])
-    Session(**columns).clean_fields(exclude={"agent", "previous", "forked_from", "source", "metadata"})
+    _check_usage(columns["usage_by_model"])
+    Session(**columns).clean_fields(exclude=UNCHECKED)
     return columns
+
+
+def _check_usage(by_model: Any) -> None:
+    for used in (by_model or {}).values():
+        if used.keys() != USED or not all(type(amount) in (int, float) for amount in used.values()):
+            raise TypeError("usage of something else than numbers")
 
 
 def _check_source(source: Any, platform: Any) -> None:

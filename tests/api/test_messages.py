@@ -172,6 +172,8 @@ def test_counts_tokens_and_times_follow_what_is_appended(api: Api) -> None:
         "tokens": {"input": 0, "output": 0, "total": 0},
         "first_at": None,
         "last_at": None,
+        "cost_usd": 0,
+        "by_model": {},
     }
     api.append(
         session,
@@ -193,8 +195,22 @@ def test_counts_tokens_and_times_follow_what_is_appended(api: Api) -> None:
         "tokens": {"input": 11, "output": 2**40 + 2, "total": 2**40 + 13},
         "first_at": "2026-05-01T09:00:00+00:00",
         "last_at": "2026-05-01T11:00:00+00:00",
+        "cost_usd": 2,
+        "by_model": {"m": {"calls": 2, "input_tokens": 11, "output_tokens": 2**40 + 2, "cost_usd": 2}},
     }
     assert said(api.get(f"/sessions/{session}"))["cost_usd"] == 2
+
+
+def test_usage_is_told_by_model_and_beyond_fifty_models_together(api: Api) -> None:
+    session = api.open()
+    for model in (None, "m0", *(f"m{number}" for number in range(52))):
+        body = {"input_tokens": 2, "output_tokens": 1, "model": model}
+        assert api.post(f"/sessions/{session}/usage", body).status_code == 200
+    by_model = said(api.get(f"/sessions/{session}/summary"))["by_model"]
+    assert len(by_model) == 51
+    assert by_model["m0"] == {"calls": 2, "input_tokens": 4, "output_tokens": 2, "cost_usd": 0}
+    assert by_model["(others)"]["calls"] == 2
+    assert said(api.get(f"/sessions/{session}"))["tokens"] == {"input": 108, "output": 54, "total": 162}
 
 
 def test_a_summary_is_one_query_however_long_the_session_is(api: Api) -> None:
