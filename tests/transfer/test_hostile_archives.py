@@ -53,6 +53,7 @@ def lines(api: Api) -> list[dict[str, Any]]:
         {"kind": "decision", "decision": "d", "rationale": "why"},
         {"role": "user", "content": "and now?"},
     )
+    api.post(f"/sessions/{session}/usage", {"input_tokens": 2, "output_tokens": 1, "model": "m"})
     api.post("/skills/invocations", {"skill_name": "lint", "session_id": session, "user_query": "q"})
     api.post(f"/sessions/{session}/consolidate?wait=true")
     raw = streamed(api.get(f"/sessions/{session}/export?format=daybook&redact=false"))
