@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0007_search_hidden"),
+        ("sessions_app", "0008_message_of_its_session"),
     ]
 
     operations = [
