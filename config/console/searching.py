@@ -140,7 +140,7 @@ def _of(agent: Agent, query: SearchQuery, now: datetime) -> tuple[list[Ranked], 
         at = datetime.fromisoformat(item["created_at"])
         hit = Hit(
             agent.name, item["session_id"], item["session_key"], item["seq"], _who(item), at,
-            marked(clean(item["snippet"])), [line(near) for near in item["before"] or ()],
+            marked(item["snippet"]), [line(near) for near in item["before"] or ()],
             [line(near) for near in item["after"] or ()],
         )  # fmt: skip
         shown.append(((item["score"] or 0.0, at, item["seq"]), hit))

@@ -5,9 +5,10 @@ from typing import Any, TypeVar
 
 from sessions_app.access import Caller
 from sessions_app.objects import iso, message_object, uid_text
+from sessions_app.redaction import Redactor, redactor_for
 from sessions_app.search.hits import Asked, Hit, hits_of
 from sessions_app.search.neighbours import neighbours
-from sessions_app.search.query import Query
+from sessions_app.search.query import Document, Query
 from sessions_app.search.reading import Looked, Reader
 from sessions_app.search.segments import Stale, moment
 from sessions_app.search.snippets import snippet
@@ -27,8 +28,9 @@ def search(caller: Caller, asked: Asked) -> dict[str, Any]:
         asked.context,
         include_hidden=asked.filters.include_hidden,
     )
+    redactor = redactor_for(caller.redaction, "display")
     return {
-        "items": [_item(hit, hits.query, around) for hit in hits.shown],
+        "items": [_item(hit, _excerpt(hit, hits.query, redactor), around) for hit in hits.shown],
         "next_cursor": hits.next_cursor,
         "mode": asked.mode,
         "sort": "newest" if hits.ranked is None else "rank",
@@ -75,15 +77,22 @@ def steadily(look: Callable[[], Answer]) -> Answer:
     return look()
 
 
-def _item(hit: Hit, query: Query, around: dict[int, dict[str, Any]]) -> dict[str, Any]:
+def _excerpt(hit: Hit, query: Query, redactor: Redactor | None) -> str:
+    """Made of the redacted text: marks and cuts in a secret would keep it from being seen as one."""
+    document = hit.found.document
+    if redactor is not None:
+        document = Document(redactor.text(document.text))
+    return snippet(document, query.spans(document))
+
+
+def _item(hit: Hit, excerpt: str, around: dict[int, dict[str, Any]]) -> dict[str, Any]:
     row = hit.found.row
     session_id = uid_text(row["session__uid"]) or ""
-    document = hit.found.document
     return {
         **message_object(row, session_id, preview=True),
         "session_id": session_id,
         "session_key": row["session__key"],
-        "snippet": snippet(document, query.spans(document)),
+        "snippet": excerpt,
         "score": None if hit.score is None else round(hit.score, 6),
         **around.get(row["pk"], {"before": None, "after": None}),
     }

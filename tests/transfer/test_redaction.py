@@ -174,3 +174,14 @@ def test_what_an_operator_looks_for_may_be_of_any_script(api: Api, admin: Api) -
     api.append(session, {"role": "user", "content": "дело №42, später №7 und 漢字"})
     found = streamed(api.get(f"/sessions/{session}/export?format=openai")).decode()
     assert "дело [redacted:case], später [redacted:case] und 漢字" in found
+
+
+def test_a_part_of_a_secret_finds_it_and_shows_nothing_of_it(api: Api, admin: Api) -> None:
+    session = api.open()
+    api.append(session, {"role": "user", "content": f"the key is {KEY}, keep it"})
+    asked = f"/search?mode=substring&q={KEY[3:12]}"
+    [hit] = said(api.get(asked))["items"]
+    assert hit["snippet"] == "the key is [redacted:provider-key], keep it"
+    admin.send("PUT", "/redaction", {"display": False})
+    [hit] = said(api.get(asked))["items"]
+    assert hit["snippet"] == f"the key is {KEY[:3]}>>>{KEY[3:12]}<<<{KEY[12:]}, keep it"
