@@ -2,8 +2,9 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests that share a started Daybook run in one process.
-PYTEST_ARGS ?= -n auto --dist loadgroup
+# Tests that share a started Daybook run in one process. Many wait for processes that they have started: more
+# workers than the two cores of a small machine.
+PYTEST_ARGS ?= -n 4 --dist loadgroup
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps
 UV_COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --no-header pyproject.toml

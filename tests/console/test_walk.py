@@ -65,6 +65,8 @@ def stored(api: Api, admin: Api) -> None:
     OperatorJob.objects.create(action="reset", rows=[1], total=1)
 
 
+# The addresses name the first row of each table.
+@pytest.mark.django_db(transaction=True, reset_sequences=True)
 def test_who_only_looks_changes_nothing_by_typing_any_address(member: Member, stored: None) -> None:
     viewer = member("viewer")
     viewer.get("/admin/")
